@@ -1,0 +1,1 @@
+"""Measurements; see `docs/architecture.md` for what they came to."""

@@ -1,0 +1,1 @@
+"""A chat page on Flask and threads: `python -m examples.flask`."""

@@ -1,0 +1,1 @@
+"""A chat page on Quart and asyncio: `python -m examples.quart`."""

@@ -1,0 +1,259 @@
+# twin: shared
+"""The Flows in memory, and the wave: what requests change between two commits.
+
+A Flow is read from the file when first asked for. Between two commits the Flows in memory are
+ahead of the file; a refused commit drops those that are, and they are read again.
+"""
+
+import heapq
+import math
+from collections.abc import Callable
+
+from dex_agents.engine.kernel.advance import next_due, ready_steps
+from dex_agents.engine.kernel.messages import DISCONNECTED_ERROR_TYPE, Failure
+from dex_agents.engine.kernel.state import FlowState, Phase, RunRecord, StepExecution
+from dex_agents.engine.kernel.transition import Transition
+from dex_agents.engine.kernel.transitions import apply_failure, fire_due, hand_out
+from dex_agents.engine.requests import AttemptKey, WaveEffects
+from dex_agents.engine.store.file import Store
+from dex_agents.errors import EngineStorageError
+
+# Flows kept in memory beyond those with running work; the others are read again when needed.
+_IDLE_FLOWS_IN_MEMORY = 2048
+# How long Flows rest after the disk refused their commit.
+_STORAGE_RETRY_SECONDS = 1.0
+
+
+class FlowTable:
+    """Keep the Flows of one store, apply transitions to them, and commit what a wave changed.
+
+    Attributes:
+        served: The Flow types whose Steps may be handed out.
+        now: The time of the current wave.
+        effects: What the next commit allows.
+    """
+
+    def __init__(
+        self, store: Store, *, reuses_snapshots: bool, is_alive: Callable[[AttemptKey], bool]
+    ) -> None:
+        """Wrap an open store; see `EngineCore` for the arguments."""
+        self.served: set[str] = set()
+        self.now = 0.0
+        self.effects = WaveEffects()
+        self._store = store
+        self._reuses_snapshots = reuses_snapshots
+        self._is_alive = is_alive
+        self._loaded: dict[str, FlowState] = {}
+        self._touched: set[str] = set()
+        self._sweep_above = _IDLE_FLOWS_IN_MEMORY
+        # Timers up to this time have fired, of every Flow that was in memory then.
+        self._fired_until = -math.inf
+        # Flows whose attempts of an earlier engine are not yet stored as interrupted.
+        self._left_behind: set[str] = set()
+        # What a Flow that was dropped after a refused commit had in memory only.
+        self._dropped: dict[str, FlowState] = {}
+        # At most one current entry per Flow; `_due_at` tells it from those it replaced.
+        self._due: list[tuple[float, str]] = []
+        self._due_at: dict[str, float] = {}
+
+    # -- Flows ---------------------------------------------------------------------------------
+
+    def open(self, now: float) -> None:
+        """Take up what an earlier engine left."""
+        self.now = now
+        for flow_id, due in self._store.sleeping_runs():
+            self._schedule(flow_id, due)
+        records = self._store.unfinished_runs()
+        self._left_behind = {record.flow_id for record in records}
+        for record in records:
+            self._load(record)
+            self._touched.add(record.flow_id)
+
+    def serve(self, flow_type: str) -> None:
+        """Let the Steps of a Flow type be handed out from now on."""
+        self.served.add(flow_type)
+        for record in self._store.unfinished_runs():
+            if record.flow_type == flow_type:
+                self._touched.add(record.flow_id)
+                self.latest(record.flow_id)
+
+    def add(self, state: FlowState) -> None:
+        """Keep a run that has just started."""
+        self._loaded[state.run.flow_id] = state
+
+    def latest(self, flow_id: str) -> FlowState | None:
+        """Return the latest run of a Flow, or `None`."""
+        state = self._loaded.get(flow_id)
+        if state is None:
+            record = self._store.find_run(flow_id)
+            state = None if record is None else self._load(record)
+        return state
+
+    def find(self, flow_id: str, run_id: str = "") -> FlowState | None:
+        """Return the named run of a Flow, or its latest one without a name, or `None`."""
+        state = self.latest(flow_id)
+        if state is None or run_id in ("", state.run.run_id):
+            return state
+        record = self._store.find_run(flow_id, run_id)
+        return None if record is None else self._store.load(record)
+
+    def _load(self, record: RunRecord) -> FlowState:
+        state = self._store.load(record)
+        if not state.is_active:
+            return state
+        flow_id = record.flow_id
+        self._loaded[flow_id] = state
+        self._schedule(flow_id, self._due_of(state, -math.inf))
+        dropped = self._dropped.pop(flow_id, None)
+        if dropped is not None and dropped.run.run_id == record.run_id:
+            # Calls and RPCs go on while the disk is full, and so do their locks and signs of life.
+            state.rpc_locks, state.heartbeats = dropped.rpc_locks, dropped.heartbeats
+        if flow_id in self._left_behind:
+            for step in list(state.steps.values()):
+                # One that may not be tried again closes the run, and the other Steps with it.
+                if step.phase is Phase.RUNNING and step.step_id in state.steps:
+                    self._interrupt(state, step)
+        return state
+
+    def _interrupt(self, state: FlowState, step: StepExecution) -> None:
+        failure = Failure(
+            detail=f"the engine stopped during attempt {step.attempt}",
+            error_type=DISCONNECTED_ERROR_TYPE,
+            is_interruption=True,
+        )
+        transition = Transition(state, self.now)
+        apply_failure(transition, step, failure)
+        self.apply(transition)
+
+    # -- the wave ------------------------------------------------------------------------------
+
+    def apply(self, transition: Transition) -> None:
+        """Change a Flow; the change is durable with the next commit."""
+        state = transition.state
+        was_active = state.is_active
+        self._store.write(transition.commit())
+        for step in transition.cancelled:
+            if step.phase is Phase.RUNNING:
+                self.effects.cancelled.append(attempt_of(state.run.run_id, step))
+        if was_active and not state.is_active:
+            self.effects.closed_flows.add(state.run.flow_id)
+        self._touched.add(state.run.flow_id)
+
+    def commit(self) -> None:
+        """Let due timers fire, hand out what is ready, and make the whole wave durable.
+
+        Raises:
+            EngineStorageError: The disk refused; the wave did not happen.
+        """
+        self._fire_due()
+        self._hand_out_ready()
+        try:
+            self._store.commit()
+        except EngineStorageError:
+            self._forget_wave()
+            raise
+        self._left_behind -= self._touched
+        self._touched.clear()
+        for flow_id in self.effects.closed_flows:
+            self._loaded.pop(flow_id, None)
+            self._due_at.pop(flow_id, None)
+        if len(self._loaded) > self._sweep_above:
+            self._drop_idle_flows()
+
+    def take_effects(self) -> WaveEffects:
+        """Return what the last commits allow, once."""
+        effects, self.effects = self.effects, WaveEffects()
+        return effects
+
+    def _forget_wave(self) -> None:
+        for flow_id in self._touched:
+            state = self._loaded.pop(flow_id, None)
+            if state is not None and (state.rpc_locks or state.heartbeats):
+                self._dropped[flow_id] = state
+            self._schedule(flow_id, self.now + _STORAGE_RETRY_SECONDS)
+        self._touched.clear()
+        self.effects = WaveEffects()
+
+    def _drop_idle_flows(self) -> None:
+        for flow_id, state in list(self._loaded.items()):
+            if len(self._loaded) <= _IDLE_FLOWS_IN_MEMORY // 2:
+                break
+            busy = any(step.phase is not Phase.WAITING for step in state.steps.values())
+            if not busy and not state.rpc_locks:
+                del self._loaded[flow_id]
+                # A Flow that is not in memory cannot say that its entry came too early.
+                self._due_at.pop(flow_id, None)
+                self._schedule(flow_id, self._due_of(state, self._fired_until))
+        # Where most Flows are busy, not every commit looks for idle ones.
+        self._sweep_above = max(_IDLE_FLOWS_IN_MEMORY, 2 * len(self._loaded))
+
+    # -- time ----------------------------------------------------------------------------------
+
+    def next_due(self) -> float | None:
+        """Return when time alone will next change something, or `None`."""
+        while self._due:
+            due, flow_id = self._due[0]
+            if self._due_at.get(flow_id) == due:
+                state = self._loaded.get(flow_id)
+                actual = due if state is None else self._due_of(state, self._fired_until)
+                if actual <= due:
+                    return due
+                del self._due_at[flow_id]
+                self._schedule(flow_id, actual)
+            heapq.heappop(self._due)
+        return None
+
+    def _due_of(self, state: FlowState, fired_until: float) -> float:
+        is_served = state.run.flow_type in self.served
+        return next_due(state, fired_until=fired_until, hands_out=is_served)
+
+    def _schedule(self, flow_id: str, due: float) -> None:
+        # A later time than the scheduled one is found out when that comes.
+        if due < self._due_at.get(flow_id, math.inf):
+            self._due_at[flow_id] = due
+            heapq.heappush(self._due, (due, flow_id))
+
+    def _fire_due(self) -> None:
+        while self._due and self._due[0][0] <= self.now:
+            due, flow_id = heapq.heappop(self._due)
+            if self._due_at.get(flow_id) != due:
+                continue
+            del self._due_at[flow_id]
+            state = self.latest(flow_id)
+            if state is None or not state.is_active:
+                continue
+            self._touched.add(flow_id)
+            self._fire(state)
+        self._fired_until = self.now
+
+    def _fire(self, state: FlowState) -> None:
+        run_id = state.run.run_id
+        for step in state.steps.values():
+            if step.phase is Phase.RUNNING and self._is_alive(attempt_of(run_id, step)):
+                state.heartbeats[step.step_id] = self.now
+        transition = Transition(state, self.now)
+        expired = fire_due(transition)
+        self.apply(transition)
+        self.effects.cancelled.extend(attempt_of(run_id, step) for step in expired)
+
+    def _hand_out_ready(self) -> None:
+        for flow_id in sorted(self._touched):
+            state = self._loaded.get(flow_id)
+            if state is None:
+                continue
+            if state.run.flow_type in self.served:
+                for step in ready_steps(state, self.now):
+                    self._hand_out(state, step)
+            self._schedule(flow_id, self._due_of(state, self._fired_until))
+
+    def _hand_out(self, state: FlowState, step: StepExecution) -> None:
+        transition, task = hand_out(state, step, self.now)
+        self.apply(transition)
+        if self._reuses_snapshots:
+            state.snapshots[step.step_id, step.method] = task.snapshot
+        self.effects.tasks.append(task)
+
+
+def attempt_of(run_id: str, step: StepExecution) -> AttemptKey:
+    """Return the key of a Step's running attempt."""
+    return AttemptKey(run_id, step.step_id, step.method.value, step.attempt)

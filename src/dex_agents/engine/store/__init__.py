@@ -1,0 +1,2 @@
+# twin: shared
+"""The store: one SQLite file that a single engine owns."""

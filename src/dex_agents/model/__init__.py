@@ -1,0 +1,2 @@
+# twin: source
+"""Values on the wire and in Flow state."""

@@ -1,0 +1,2 @@
+# twin: source
+"""The contract between a session and the framework that talks to the model."""

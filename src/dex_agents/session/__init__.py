@@ -1,0 +1,2 @@
+# twin: source
+"""The durable session: its Step table, its decisions, and its client."""

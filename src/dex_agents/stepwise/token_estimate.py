@@ -1,0 +1,45 @@
+# twin: shared
+"""Estimate how many tokens an input has, without a provider's tokenizer."""
+
+from dex_agents.model.text import utf8_size
+from dex_agents.model.wire import json_text
+from dex_agents.stepwise.model_types import (
+    ModelInputItem,
+    ModelOutputItem,
+    ModelRequest,
+    ToolResultItem,
+    UserTextItem,
+)
+
+# Three UTF-8 bytes per token: errs high for English, which has about four, and is close for text
+# in scripts of three bytes per character.
+_BYTES_PER_TOKEN = 3
+
+# The role, the separators and the IDs of one item.
+_ITEM_TOKENS = 4
+
+
+def estimate_text_tokens(text: str) -> int:
+    """Return about how many tokens a text has; 0 only for no text."""
+    return -(-utf8_size(text) // _BYTES_PER_TOKEN)
+
+
+def estimate_input_tokens(request: ModelRequest) -> int:
+    """Return about how many tokens the input of a request has."""
+    tokens = estimate_text_tokens(request.instructions)
+    for tool in request.tools:
+        tokens += _ITEM_TOKENS + estimate_text_tokens(tool.name + tool.description)
+        tokens += estimate_text_tokens(json_text(dict(tool.parameters_schema)))
+    return tokens + sum(_item_tokens(item) for item in request.input_items)
+
+
+def _item_tokens(item: ModelInputItem) -> int:
+    match item:
+        case UserTextItem():
+            text = item.text
+        case ToolResultItem():
+            text = item.output
+        case ModelOutputItem():
+            # The provider's form, where there is one, holds the text and the arguments.
+            text = item.item or f"{item.text}{item.tool_name or ''}{item.arguments or ''}"
+    return _ITEM_TOKENS + estimate_text_tokens(text)

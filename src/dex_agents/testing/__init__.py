@@ -1,0 +1,73 @@
+# twin: source
+"""The testing kit: gates, ledgers, waits, histories, a recorder for one Step, and store cuts."""
+
+from typing import TYPE_CHECKING
+
+from dex_agents._door import lazy_door
+
+if TYPE_CHECKING:
+    from dex_agents.engine.clock import VirtualClock as VirtualClock
+    from dex_agents.engine.store.cut import StoreCut as StoreCut
+    from dex_agents.stepwise.scripted import ScriptedModelClient as ScriptedModelClient
+    from dex_agents.stepwise.scripted import ScriptedModelReply as ScriptedModelReply
+    from dex_agents.stepwise.scripted import ScriptedToolCall as ScriptedToolCall
+    from dex_agents.testing.blocking import InvocationLog as InvocationLog
+    from dex_agents.testing.gates import FileGate as FileGate
+    from dex_agents.testing.history_values import EXECUTE_COMPLETED_EVENT as EXECUTE_COMPLETED_EVENT
+    from dex_agents.testing.history_values import EXECUTE_FAILED_EVENT as EXECUTE_FAILED_EVENT
+    from dex_agents.testing.history_values import StepHistoryEntry as StepHistoryEntry
+    from dex_agents.testing.history_values import (
+        WAIT_FOR_COMPLETED_EVENT as WAIT_FOR_COMPLETED_EVENT,
+    )
+    from dex_agents.testing.history_values import WAIT_FOR_FAILED_EVENT as WAIT_FOR_FAILED_EVENT
+    from dex_agents.testing.recorder import RecordedStep as RecordedStep
+    from dex_agents.testing.recorder import StepRecorder as StepRecorder
+    from dex_agents.testing.step_history import read_step_history as read_step_history
+    from dex_agents.testing.store_cut import CommitCounter as CommitCounter
+    from dex_agents.testing.waiting import wait_for_agent_snapshot as wait_for_agent_snapshot
+    from dex_agents.testing.waiting import wait_until as wait_until
+
+__all__ = [
+    "CommitCounter",
+    "EXECUTE_COMPLETED_EVENT",
+    "EXECUTE_FAILED_EVENT",
+    "FileGate",
+    "InvocationLog",
+    "RecordedStep",
+    "ScriptedModelClient",
+    "ScriptedModelReply",
+    "ScriptedToolCall",
+    "StepHistoryEntry",
+    "StepRecorder",
+    "StoreCut",
+    "VirtualClock",
+    "WAIT_FOR_COMPLETED_EVENT",
+    "WAIT_FOR_FAILED_EVENT",
+    "read_step_history",
+    "wait_for_agent_snapshot",
+    "wait_until",
+]
+
+_MODULES = {
+    "CommitCounter": "dex_agents.testing.store_cut",
+    "EXECUTE_COMPLETED_EVENT": "dex_agents.testing.history_values",
+    "EXECUTE_FAILED_EVENT": "dex_agents.testing.history_values",
+    "FileGate": "dex_agents.testing.gates",
+    "InvocationLog": "dex_agents.testing.blocking",
+    "RecordedStep": "dex_agents.testing.recorder",
+    "ScriptedModelClient": "dex_agents.stepwise.scripted",
+    "ScriptedModelReply": "dex_agents.stepwise.scripted",
+    "ScriptedToolCall": "dex_agents.stepwise.scripted",
+    "StepHistoryEntry": "dex_agents.testing.history_values",
+    "StepRecorder": "dex_agents.testing.recorder",
+    "StoreCut": "dex_agents.engine.store.cut",
+    "VirtualClock": "dex_agents.engine.clock",
+    "WAIT_FOR_COMPLETED_EVENT": "dex_agents.testing.history_values",
+    "WAIT_FOR_FAILED_EVENT": "dex_agents.testing.history_values",
+    "read_step_history": "dex_agents.testing.step_history",
+    "wait_for_agent_snapshot": "dex_agents.testing.waiting",
+    "wait_until": "dex_agents.testing.waiting",
+}
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = lazy_door(__name__, _MODULES)

@@ -1,0 +1,335 @@
+# twin: generated from src/dex_agents/engine/embedded/runtime.py by tools/twin; do not edit.
+"""The embedded engine: a loop that owns the core, and the calls that run beside it.
+
+The loop takes requests, makes all their changes in one commit, and only then answers, hands out
+and wakes. Decisions of Steps are short and run in the loop; calls of models and tools run in the
+background and send their results as requests.
+"""
+
+import logging
+import os
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Self, TypeVar
+
+from dex_agents_sync._seam.concurrency import Event
+from dex_agents_sync._seam.scheduler import BackgroundCall, CallPool, Mailbox, Ticket
+from dex_agents.engine.clock import Clock, SystemClock
+from dex_agents.engine.core import EngineCore
+from dex_agents_sync.engine.embedded.client import EmbeddedClient
+from dex_agents_sync.engine.embedded.requests import Request
+from dex_agents_sync.engine.embedded.worker import EmbeddedWorker
+from dex_agents.engine.requests import WaveEffects
+from dex_agents.engine.store.cut import StoreCut
+from dex_agents.engine.store.file import Durability, Store
+from dex_agents.engine.store.streams import StreamKey
+from dex_agents.errors import EngineStoppedError, EngineStorageError
+from dex_agents_sync.session.agent_session import AgentSession
+from dex_agents_sync.session.client import AgentSessionClient, HasAgentSession
+
+T = TypeVar("T")
+
+logger = logging.getLogger("dex_agents.engine")
+
+# After the disk refused a commit, results of finished calls are offered again this often.
+_STORAGE_RETRY_SECONDS = 1.0
+
+
+class EmbeddedEngine:
+    """Run sessions inside this process, on one file that survives it.
+
+    Use it as a context manager, or call `start` and `close`. One process owns the file at a time.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        durability: Durability = Durability.PROCESS_CRASH,
+        clock: Clock | None = None,
+        drain_seconds: float = 10.0,
+        reuses_snapshots: bool = True,
+        seed: int | None = None,
+    ) -> None:
+        """Describe an engine; nothing is opened before `start`.
+
+        Args:
+            path: The engine file, created when absent; `:memory:` for one that ends with the
+                engine.
+            durability: What an acknowledged change survives.
+            clock: The time; a `VirtualClock` in tests.
+            drain_seconds: How long `close` waits for running calls.
+            reuses_snapshots: See `EngineCore`; for tests.
+            seed: Makes run and message IDs repeatable; for tests.
+        """
+        self.path = path
+        self.clock: Clock = clock or SystemClock()
+        self.client = EmbeddedClient(self)
+        self.on_commit: Callable[[str, int], None] | None = None
+        self._durability = Durability(durability)
+        self._drain_seconds = drain_seconds
+        self._reuses_snapshots = reuses_snapshots
+        self._seed = seed
+        self._pool = CallPool()
+        self._worker = EmbeddedWorker(self, self._pool)
+        self._watchers: dict[StreamKey, list[Event]] = {}
+        self._failure: BaseException | None = EngineStoppedError("the engine is not started")
+        self._pid = 0
+
+    # -- life ----------------------------------------------------------------------------------
+
+    def start(self) -> Self:
+        """Open the file and begin; sessions go on once their `serve` is called.
+
+        Raises:
+            EngineFileInUseError: Another engine owns the file.
+            EngineFileVersionError: A newer release wrote the file, or it is something else.
+            EngineStorageError: The file cannot be opened or written.
+            RuntimeError: The engine was started before.
+        """
+        if self._pid:
+            raise RuntimeError("this engine was started before; create a new EmbeddedEngine")
+        self._store = Store(self.path, self._durability)
+        self._store.on_commit = self.on_commit
+        self._core = EngineCore(
+            self._store,
+            seed=self._seed,
+            reuses_snapshots=self._reuses_snapshots,
+            is_alive=self._worker.is_running,
+        )
+        self._mailbox: Mailbox[Request[object]] = Mailbox()
+        self._ready: list[Request[object]] = []
+        self._wave: list[Request[object]] = []
+        self._is_stopping = False
+        self._quiet = Event()
+        self._pid = os.getpid()
+        self._failure = None
+        self._core.open(self.clock.now())
+        self.clock.on_change(lambda: self.post(lambda core: None))
+        self._loop: BackgroundCall = self._pool.spawn(self._run, "dex-agents-engine")
+        return self
+
+    def __enter__(self) -> Self:
+        """Start the engine."""
+        return self.start()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the engine; after an error without waiting for calls."""
+        self.close(0.0 if kind is not None else None)
+
+    def close(self, drain_seconds: float | None = None) -> None:
+        """Stop: hand out nothing more, let running calls finish for a while, close the file.
+
+        A call that is still running then is cancelled, and its attempt counts as interrupted when
+        the file is opened again. Closing twice does nothing.
+
+        Args:
+            drain_seconds: How long to wait for running calls; `None` takes the engine's setting.
+        """
+        if not self._pid or self._pid != os.getpid():
+            return
+        self.post(self._begin_drain)
+        self._quiet.wait(self._drain_seconds if drain_seconds is None else drain_seconds)
+        self.post(self._begin_stop)
+        self._loop.join()
+
+    def _begin_drain(self, core: EngineCore) -> None:
+        core.served.clear()
+        self._worker.is_draining = True
+        if self._worker.is_idle:
+            self._quiet.set()
+
+    def _begin_stop(self, core: EngineCore) -> None:
+        self._is_stopping = True
+
+    @property
+    def commits(self) -> int:
+        """How many transactions the engine has made since it started."""
+        return self._store.commits
+
+    # -- serving -------------------------------------------------------------------------------
+
+    def serve(self, session: AgentSession | HasAgentSession) -> AgentSessionClient:
+        """Run a session's Steps here, and return a client for its sessions.
+
+        Args:
+            session: What to run, of this package; its Flow type must be new to this engine.
+
+        Raises:
+            TypeError: It is no `AgentSession` of this package.
+            ValueError: The engine already serves this Flow type.
+        """
+        served: object = getattr(session, "session", session)
+        if not isinstance(served, AgentSession):
+            raise TypeError(
+                f"serve needs an AgentSession of this package ({AgentSession.__module__}), not "
+                f"{_type_name(served)}; define the agent with the package that runs it"
+            )
+        self._require_running()
+        self._worker.add(served)
+        flow_type = served.flow_type
+        self.post(lambda core: core.serve(flow_type))
+        return AgentSessionClient(self.client, served)
+
+    # -- requests ------------------------------------------------------------------------------
+
+    def post(self, work: Callable[[EngineCore], object]) -> None:
+        """Hand work to the loop without waiting for it; from any thread."""
+        self._mailbox.post(Request(work))
+
+    def request(self, work: Callable[[EngineCore], T]) -> T:
+        """Hand work to the loop and return its result once that is durable.
+
+        Raises:
+            EngineStoppedError: The engine is closed, or dies before it can answer.
+            EngineStorageError: The disk refused the change.
+        """
+        self._require_running()
+        ticket: Ticket[T] = Ticket()
+        self._mailbox.post(Request(work, ticket))  # type: ignore[arg-type]
+        if self._failure is not None:
+            # The loop may have ended between the check and the post.
+            self._refuse_waiting(self._failure)
+        return ticket.wait()
+
+    def _require_running(self) -> None:
+        if self._failure is not None:
+            raise EngineStoppedError(str(self._failure)) from self._failure
+        if self._pid != os.getpid():
+            raise EngineStoppedError(
+                "this engine was started before the process forked and runs only in its parent; "
+                "start the engine after the fork, and in one process only"
+            )
+        if self._mailbox.is_reader():
+            raise RuntimeError(
+                "the engine cannot wait for itself: a function that builds messages called a "
+                "session client"
+            )
+
+    def watch(self, key: StreamKey, watcher: Event) -> None:
+        """Have a flag set at the next event of a Stream; called within a request."""
+        self._watchers.setdefault(key, []).append(watcher)
+
+    def unwatch(self, key: StreamKey, watcher: Event) -> None:
+        """Forget a flag; called within a request."""
+        watchers = self._watchers.get(key, [])
+        if watcher in watchers:
+            watchers.remove(watcher)
+        if not watchers:
+            self._watchers.pop(key, None)
+
+    # -- the loop ------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        failure: BaseException = EngineStoppedError("the engine was interrupted")
+        is_closed = False
+        try:
+            while not self._is_stopping:
+                self._take_turn()
+            self._worker.cancel_all()
+            self._store.close()
+            is_closed = True
+            failure = EngineStoppedError("the engine is closed")
+        except StoreCut as cut:
+            failure = cut
+        except Exception as error:  # the engine's own fault: say so, and answer nobody
+            failure = error
+            logger.critical("the engine stopped: %s", error, exc_info=error)
+        finally:
+            if not is_closed:
+                self._worker.cancel_all()
+                self._store.abandon()
+            self._end(failure)
+
+    def _end(self, failure: BaseException) -> None:
+        self._failure = failure
+        for request in (*self._wave, *self._ready):
+            request.refuse(EngineStoppedError(str(failure)))
+        self._refuse_waiting(failure)
+        for watchers in self._watchers.values():
+            for watcher in watchers:
+                watcher.set()
+        self._quiet.set()
+        self._pool.close()
+
+    def _take_turn(self) -> None:
+        requests, self._ready = self._ready, []
+        if requests or self._skip_time():
+            requests.extend(self._mailbox.drain())
+        else:
+            requests = self._mailbox.take(self._wait_seconds())
+        self._wave = requests
+        self._core.begin(self.clock.now())
+        for request in requests:
+            request.run(self._core)
+        try:
+            self._core.commit()
+        except EngineStorageError as error:
+            self._survive(requests, error)
+            return
+        self._wave = []
+        for request in requests:
+            request.answer()
+            if request.own_error is not None:
+                logger.error("the engine failed: %s", request.own_error, exc_info=request.own_error)
+        self._act(self._core.take_effects())
+
+    def _wait_seconds(self) -> float | None:
+        """Return how long the loop may sleep; `None` until somebody posts."""
+        bounds: list[float] = []
+        events_due = self._store.events_due_in()
+        if events_due is not None:
+            bounds.append(events_due)
+        due = self._core.next_due()
+        if due is not None and not self.clock.is_virtual:
+            bounds.append(max(0.0, due - self.clock.now()))
+        return min(bounds, default=None)
+
+    def _skip_time(self) -> bool:
+        due = self._core.next_due()
+        if not self.clock.is_virtual or due is None:
+            return False
+        if due <= self.clock.now():
+            return True
+        if not self.clock.skips_time or not self._worker.is_idle:
+            return False
+        self.clock.jump_to(due)
+        return True
+
+    def _survive(self, requests: list[Request[object]], error: EngineStorageError) -> None:
+        """Tell the callers, and offer the engine's own work again after a rest."""
+        logger.error("%s", error)
+        self._wave = []
+        for request in requests:
+            request.refuse(error)
+        self._ready = [request for request in requests if request.ticket is None]
+        rest = Event()
+        rest.wait(_STORAGE_RETRY_SECONDS)
+
+    def _act(self, effects: WaveEffects) -> None:
+        for key in effects.appended:
+            for watcher in self._watchers.pop(key, ()):
+                watcher.set()
+        for attempt in effects.cancelled:
+            self._worker.cancel(attempt)
+        for task in effects.tasks:
+            result = self._worker.perform(task)
+            if result is not None:
+                self._ready.append(Request(result))
+        if self._worker.is_draining and self._worker.is_idle:
+            self._quiet.set()
+
+    def _refuse_waiting(self, failure: BaseException) -> None:
+        error = EngineStoppedError(str(failure))
+        for request in self._mailbox.drain():
+            request.refuse(error)
+
+
+def _type_name(value: object) -> str:
+    return f"{type(value).__module__}.{type(value).__qualname__}"

@@ -1,0 +1,103 @@
+# twin: generated from src/dex_agents/session/calls.py by tools/twin; do not edit.
+"""Perform the calls that Steps ask for: one model call, or one tool call."""
+
+import logging
+
+from dex_agents.errors import StepCallError, StepInvocationClosed, ToolExecutionError
+from dex_agents_sync.runner.contract import AgentFrameworkRunner
+from dex_agents.runner.event_writer import AgentEventWriter
+from dex_agents.runner.outcomes import DeferredToolOutcome
+from dex_agents_sync.runner.turn import AgentTurnContext, DeferredToolExecution
+from dex_agents.session.call_values import (
+    CallFailed,
+    CallReturned,
+    ModelCall,
+    ToolCall,
+    ToolReportedFailure,
+    error_text,
+    is_permanent,
+    root_error,
+    step_call_error,
+)
+from dex_agents.session.definition import CallOutcome
+from dex_agents_sync.session.emitter import StepEmitter
+
+_logger = logging.getLogger("dex_agents.session")
+
+
+def perform_model_call(
+    runner: AgentFrameworkRunner[DeferredToolOutcome], call: ModelCall, emitter: StepEmitter
+) -> CallOutcome:
+    """Call the model once.
+
+    Raises:
+        StepCallError: The call failed in a way that another attempt may cure.
+        StepInvocationClosed: The Step has ended.
+    """
+    turn = call.turn
+    events = AgentEventWriter(call.source, emitter.write)
+    context = AgentTurnContext(
+        flow_id=turn.flow_id,
+        turn_id=turn.turn_id,
+        attempt=turn.attempt,
+        messages=turn.messages,
+        framework_run_state=turn.framework_run_state,
+        tool_calls=turn.tool_calls,
+        options=turn.options,
+        events=events,
+        _emitter=emitter,
+    )
+    try:
+        return CallReturned(runner.run_model_step(context))
+    except StepInvocationClosed:
+        raise
+    except Exception as error:
+        return _failed(error, f"model call of {turn.flow_id}/{turn.turn_id}")
+    finally:
+        events.close()
+
+
+def perform_tool_call(
+    runner: AgentFrameworkRunner[DeferredToolOutcome], call: ToolCall, emitter: StepEmitter
+) -> CallOutcome:
+    """Run one tool call.
+
+    Raises:
+        StepCallError: The call failed in a way that another attempt may cure.
+        StepInvocationClosed: The Step has ended.
+    """
+    record = call.record
+    events = AgentEventWriter(call.source, emitter.write)
+    execution = DeferredToolExecution(
+        flow_id=call.flow_id,
+        tool_call=record,
+        idempotency_key=call.idempotency_key,
+        attempt=call.source.attempt,
+        events=events,
+        heartbeat_checkpoint=call.heartbeat_checkpoint,
+        _emitter=emitter,
+    )
+    emitter.write(call.source.tool_call_started(record.tool_call_id, record.tool_name))
+    # Once the engine has taken a sign of life, it can never count this attempt as not started.
+    emitter.heartbeat()
+    try:
+        return CallReturned(runner.execute_deferred_tool_call(execution))
+    except StepInvocationClosed:
+        raise
+    except Exception as error:
+        root = root_error(error)
+        if isinstance(root, ToolExecutionError):
+            return ToolReportedFailure(error_text(root))
+        return _failed(error, f"tool call {call.idempotency_key}")
+    finally:
+        events.close()
+
+
+def _failed(error: Exception, what: str) -> CallOutcome:
+    root = root_error(error)
+    if is_permanent(root):
+        _logger.debug("%s failed for good", what, exc_info=error)
+        return CallFailed(error_text(root))
+    _logger.debug("%s failed", what, exc_info=error)
+    failure: StepCallError = step_call_error(root)
+    raise failure from None

@@ -1,5 +1,5 @@
 # twin: shared
-"""What the tests of the SDK mount share: scripts for a runner, and requests as an engine sends them.
+"""What the tests of the SDK mount share: scripts for a runner, and an engine's requests.
 
 A test drives one method at a time through the SDK's own dispatchers. `StoredFlow` keeps what an
 engine would keep of one Flow between the methods: Attributes and Channels, which it fills from the
@@ -9,14 +9,14 @@ results and hands out again as the movements ask for them.
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias
 
 from dex._grpc_errors import _worker_error_status
 from dex.dexpb import dex_pb2 as pb
 
 from dex_agents.model.messages import FrameworkMessage, MessageRole
-from dex_agents.model.options import AgentSessionOptions
+from dex_agents.model.options import AgentSessionOptions, CallLimit
 from dex_agents.model.tool_calls import ToolEffect, ToolPolicy
 from dex_agents.runner.outcomes import DeferredToolCall, ToolCallsRequested, TurnCompleted
 
@@ -28,6 +28,11 @@ NULL = pb.Value(null_value=0)  # type: ignore[arg-type]  # its only member
 READ = ToolPolicy(ToolEffect.READ)
 REFUND = ToolPolicy(ToolEffect.NON_IDEMPOTENT_WRITE, requires_approval=True)
 OPTIONS = AgentSessionOptions(tool_policies={"lookup": READ, "refund": REFUND})
+# A heartbeat every 10 ms: three fit into the timeout. Nothing here enforces the timeout itself.
+FAST_BEATS = AgentSessionOptions(
+    tool_policies=OPTIONS.tool_policies,
+    tool_call_limit=CallLimit(heartbeat_timeout=timedelta(milliseconds=30)),
+)
 
 
 # -- scripts -----------------------------------------------------------------------------------

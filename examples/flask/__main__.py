@@ -32,7 +32,7 @@ def main() -> int:
     if options.once is not None:
         return run_once(options.once)
     try:
-        return serve(options.port, options.db)
+        return serve(options.port, options.db, options.pace)
     except (EngineError, OSError) as error:
         print(f"the demo cannot start: {error}", file=sys.stderr)
         return 1
@@ -43,6 +43,7 @@ def parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m examples.flask", description=__doc__)
     parser.add_argument("--port", type=int, default=8765, help="0 takes a free one")
     parser.add_argument("--db", type=Path, default=DATABASE, help="the engine file")
+    parser.add_argument("--pace", type=float, default=1.0, help="how slow the tools pretend to be")
     parser.add_argument("--once", metavar="TEXT", help="do one conversation and exit")
     options = parser.parse_args()
     if options.once is not None and not options.once.strip():
@@ -50,14 +51,14 @@ def parse_options() -> argparse.Namespace:
     return options
 
 
-def serve(port: int, db: Path) -> int:
+def serve(port: int, db: Path, pace: float) -> int:
     """Serve the page until somebody stops it."""
     db.parent.mkdir(parents=True, exist_ok=True)
     with (
         socket.create_server((HOST, port)) as listener,
         EmbeddedEngine(db, drain_seconds=DRAIN_SECONDS) as engine,
     ):
-        app = create_app(engine.serve(support_session()))
+        app = create_app(engine.serve(support_session(pace=pace)))
         server = create_server(app, sockets=[listener], threads=THREADS)
         # Closing the engine ends the open event streams, and nothing else keeps the process.
         threading.Thread(target=server.run, daemon=True).start()

@@ -30,7 +30,7 @@ def main() -> int:
     if options.once is not None:
         return asyncio.run(run_once(options.once))
     try:
-        return asyncio.run(serve(options.port, options.db))
+        return asyncio.run(serve(options.port, options.db, options.pace))
     except (EngineError, OSError) as error:
         print(f"the demo cannot start: {error}", file=sys.stderr)
         return 1
@@ -41,6 +41,7 @@ def parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m examples.quart", description=__doc__)
     parser.add_argument("--port", type=int, default=8765, help="0 takes a free one")
     parser.add_argument("--db", type=Path, default=DATABASE, help="the engine file")
+    parser.add_argument("--pace", type=float, default=1.0, help="how slow the tools pretend to be")
     parser.add_argument("--once", metavar="TEXT", help="do one conversation and exit")
     options = parser.parse_args()
     if options.once is not None and not options.once.strip():
@@ -48,12 +49,12 @@ def parse_options() -> argparse.Namespace:
     return options
 
 
-async def serve(port: int, db: Path) -> int:
+async def serve(port: int, db: Path, pace: float) -> int:
     """Serve the page until somebody stops it."""
     db.parent.mkdir(parents=True, exist_ok=True)
     with socket.create_server((HOST, port)) as listener:
         async with EmbeddedEngine(db, drain_seconds=DRAIN_SECONDS) as engine:
-            app = create_app(engine.serve(support_session()))
+            app = create_app(engine.serve(support_session(pace=pace)))
             print(f"http://{HOST}:{listener.getsockname()[1]}/  (Ctrl-C stops it)", flush=True)
             config = Config()
             # The server closes the socket that it is given by number.

@@ -180,7 +180,9 @@ def reply_about_refunds(
         )
         + " A refund needs an approval.",
         tool_calls=[
-            order_call("refund_order", str(order["order_id"]), amount_cents=int(order["price_cents"]))
+            order_call(
+                "refund_order", str(order["order_id"]), amount_cents=int(order["price_cents"])
+            )
             for order in orders
         ],
     )

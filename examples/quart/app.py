@@ -52,7 +52,9 @@ def create_app(sessions: AgentSessionClient, *, poll_timeout: float = 5.0) -> Qu
         sessions: The session client, as `EmbeddedEngine.serve` returns it.
         poll_timeout: After so many seconds a stream notices that its browser is gone.
     """
-    app = Quart(__name__, template_folder=str(PAGE / "templates"), static_folder=str(PAGE / "static"))
+    app = Quart(
+        __name__, template_folder=str(PAGE / "templates"), static_folder=str(PAGE / "static")
+    )
     app.config["MAX_CONTENT_LENGTH"] = 64 * 1024
     app.extensions["chat"] = Chat(sessions, poll_timeout)
     app.register_blueprint(chat)
@@ -73,7 +75,8 @@ def current_chat() -> Chat:
 @chat.get("/")
 async def open_new_session() -> ResponseReturnValue:
     """Send the browser to a conversation of its own; it is stored with its first message."""
-    return redirect(url_for("chat.show_page", session_id=f"chat-{secrets.token_hex(4)}"))
+    session_id = f"chat-{secrets.token_hex(4)}"
+    return redirect(url_for("chat.show_page", session_id=session_id, new=1))
 
 
 @chat.get("/sessions/<session_id>")

@@ -2,12 +2,17 @@
 """Both packages register the same durable names, options and objects with the SDK."""
 
 from collections.abc import Iterator
+from datetime import timedelta
 
 import pytest
-from dex import AttributeLock, Stream
+from dex import AttributeLock, Registry, Stream
 from dex.flow import _RegisteredRPC
 
+from dex_agents.model.options import AgentSessionOptions, CallLimit
+from dex_agents.sdk.flow import AgentSessionFlow
+from dex_agents.sdk.mount import SessionStep
 from dex_agents.session import schema, step_names
+from dex_agents_sync.sdk.flow import AgentSessionFlow as SyncAgentSessionFlow
 from tests.aio_only.sdk.driver import Blocking
 from tests.sync_only.sdk.driver import Driven, ScriptedRunner
 
@@ -29,6 +34,10 @@ RPC_NAMES = {
     step_names.GET_AGENT_SNAPSHOT,
     step_names.LIST_AGENT_MESSAGES,
 }
+
+SHORT_TIMEOUT = AgentSessionOptions(
+    tool_call_limit=CallLimit(heartbeat_timeout=timedelta(seconds=15))
+)
 
 
 @pytest.fixture
@@ -58,7 +67,9 @@ def test_both_registries_know_the_same_steps_under_their_durable_names(
 
 
 def test_the_steps_that_wait_are_those_that_a_search_must_find(aio: Blocking) -> None:
-    waiting = {name for name, step in aio.driven.registered.steps.items() if not step.skips_wait_for}
+    waiting = {
+        name for name, step in aio.driven.registered.steps.items() if not step.skips_wait_for
+    }
     assert waiting == {
         step_names.AWAIT_USER_MESSAGE,
         step_names.RESUME_TURN,
@@ -128,3 +139,22 @@ def test_both_registries_hold_the_same_objects_but_for_the_stream(
     assert isinstance(stream, Stream)
     assert stream is not its[stream.name]
     assert stream == its[stream.name]
+
+
+def test_one_registry_takes_the_flows_of_many_agents(aio: Blocking, sync: Driven) -> None:
+    other = AgentSessionFlow(aio.driven.runner, flow_type="Other")
+    Registry([aio.driven.flow, other], allow_async_handlers=True)
+    Registry([sync.flow, SyncAgentSessionFlow(sync.runner, flow_type="Other")])
+
+
+def test_a_silent_call_beats_three_times_within_its_timeout_and_every_20_seconds_at_least(
+    aio: Blocking, sync: Driven
+) -> None:
+    limited = AgentSessionFlow(aio.driven.runner, flow_type="Limited", options=SHORT_TIMEOUT)
+    for flow, expected in ((aio.driven.flow, 20.0), (sync.flow, 20.0), (limited, 5.0)):
+        steps = {
+            definition.step.get_step_type(): definition.step for definition in flow.get_steps()
+        }
+        call_tool = steps[step_names.CALL_TOOL]
+        assert isinstance(call_tool, SessionStep)
+        assert call_tool.beat_seconds == expected

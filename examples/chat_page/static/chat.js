@@ -44,7 +44,11 @@ async function request(path, body) {
   return answer;
 }
 
-// A conversation without a first message is not stored yet.
+// A conversation without a first message is not stored yet, and a new one need not even be asked
+// for.
+let isNew = new URLSearchParams(location.search).has("new");
+if (isNew) history.replaceState(null, "", location.pathname);
+
 async function readSnapshot() {
   try {
     return await request(`${base}/snapshot`);
@@ -62,7 +66,10 @@ const wait = (milliseconds) => new Promise((resolve) => setTimeout(resolve, mill
 async function start() {
   for (;;) {
     try {
-      const { snapshot, resume_token: token } = await readSnapshot();
+      const { snapshot, resume_token: token } = isNew
+        ? { snapshot: null, resume_token: "" }
+        : await readSnapshot();
+      isNew = false;
       conversation.restart(snapshot);
       paint();
       follow(token);

@@ -80,7 +80,8 @@ export class TranscriptView {
     const shownArguments = call.record?.arguments ?? call.arguments ?? call.interrupt?.arguments;
     fillArguments(node.querySelector(".arguments"), shownArguments ?? "");
     const details = node.querySelector("details");
-    const outcome = call.result ?? call.record?.output ?? call.record?.error;
+    const { output, error, rejection_message: rejection } = call.record ?? {};
+    const outcome = call.result ?? output ?? error ?? rejection;
     details.hidden = !outcome;
     setText(details.querySelector("pre"), readable(outcome ?? ""));
     this.#fillApproval(node, call.interrupt);
@@ -103,6 +104,8 @@ export class TranscriptView {
       setText(form.querySelector(".problem"), problem);
       form.querySelector(".problem").hidden = !problem;
       if (problem) setDisabled(form, false);
+      // The button that had the focus goes away with the form.
+      else node.focus({ preventScroll: true });
     });
     node.append(form);
   }
@@ -132,6 +135,7 @@ export function setText(node, text) {
 }
 
 function buildCall(node) {
+  node.tabIndex = -1;
   const head = element("div", "call-head");
   head.append(element("span", "lamp"), element("h3", "tool-name"), element("span", "status"));
   const details = element("details");
@@ -148,7 +152,7 @@ function buildApproval(interrupt) {
   reason.name = "reason";
   reason.maxLength = 500;
   reason.autocomplete = "off";
-  const label = element("label", "", "Reason for a rejection, which the agent reads");
+  const label = element("label", "", "Reason, if you reject it; the agent reads it");
   label.append(reason);
   // Enter in the field means the first submit button, so that one must be the harmless choice.
   const reject = submitButton("Reject", "reject", "danger");

@@ -14,6 +14,7 @@ from contextvars import copy_context
 from typing import Any, Generic, TypeVar
 
 import anyio
+import anyio.lowlevel
 
 T = TypeVar("T")
 
@@ -91,7 +92,10 @@ class Mailbox(Generic[T]):
 
     async def take(self, timeout_seconds: float | None) -> list[T]:
         """Return all items, waiting for the first one at most for a time."""
-        if not self._items:
+        if self._items:
+            # Others must have their turn too, also when threads post without a pause.
+            await anyio.lowlevel.checkpoint()
+        else:
             with anyio.move_on_after(timeout_seconds):
                 await self._event.wait()
         if self._event.is_set():

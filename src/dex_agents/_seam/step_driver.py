@@ -10,13 +10,10 @@ from dex import AsyncContext, Context, StepDecision, Stream
 
 from dex_agents.errors import StepInvocationClosed
 from dex_agents.model.text import clean_text
-from dex_agents.sdk.mount import SdkMount, SessionStep, reported_failure, step_type
+from dex_agents.sdk.mount import SdkMount, SessionStep, step_type
 from dex_agents.session.agent_session import AgentSession
 from dex_agents.session.definition import CallOutcome, PreparedCall, StepDefinition
 from dex_agents.session.emitter import StepEmitter
-
-# A third of the heartbeat timeout that the SDK's server applies where a Step asks for none.
-_BEAT_SECONDS = 20.0
 
 _Perform = Callable[[PreparedCall, StepEmitter], Awaitable[CallOutcome]]
 
@@ -47,7 +44,7 @@ class _DecisionStep(SessionStep):
                 self.mount.events.write(context, event)
             return end.decision
         except Exception as error:  # a fault of the Step; reported as all failures are
-            raise reported_failure(error, context) from None
+            raise self.failure(error, context) from None
 
 
 class _CallStep(SessionStep):
@@ -74,11 +71,11 @@ class _CallStep(SessionStep):
         except StepInvocationClosed:
             raise
         except Exception as error:  # of the call, or a fault of the Step
-            raise reported_failure(error, context) from None
+            raise self.failure(error, context) from None
 
     async def _called(self, context: AsyncContext, prepared: PreparedCall) -> CallOutcome:
         emitter = _ContextEmitter(context, self.mount.events)
-        beats = asyncio.create_task(emitter.beat(_BEAT_SECONDS))
+        beats = asyncio.create_task(emitter.beat(self.beat_seconds))
         try:
             return await self._perform(prepared, emitter)
         finally:

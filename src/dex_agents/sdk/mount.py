@@ -23,9 +23,12 @@ from dex_agents.session.definition import (
 )
 from dex_agents.session.ports import StepPlan
 
-logger: Final = logging.getLogger("dex_agents.sdk")
+_logger: Final = logging.getLogger("dex_agents.sdk")
 
 _MAX_RETRY_AFTER_SECONDS: Final = 24 * 3600
+
+_MAX_BEAT_SECONDS: Final = 20.0
+"""How often a silent call says that it is alive, at least."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +118,19 @@ class SessionStep(dex.Step[str]):
         """Return the options that a start of the Flow uses; a movement brings its own."""
         return self.mount.translator.step_options(self.definition.name, None)
 
+    @property
+    def beat_seconds(self) -> float:
+        """Return how long a call of this Step may be silent before a heartbeat goes out for it.
+
+        Two may be lost or late before the engine gives the call up.
+        """
+        return min(_MAX_BEAT_SECONDS, self.definition.options.heartbeat_timeout_seconds / 3)
+
+    def failure(self, error: Exception, context: dex.Context) -> Exception:
+        """Return what to raise, `from None`, for an exception of this Step or of its call."""
+        what = f"{context.flow_id} {context.step_execution_id} attempt {context.attempt}"
+        return reported_failure(error, what)
+
 
 class WaitingStep(SessionStep):
     """The part of a Step that waits: the SDK calls `wait_for` only where a class defines it."""
@@ -124,7 +140,7 @@ class WaitingStep(SessionStep):
         try:
             return self.mount.wait_for(self.definition, context, input)
         except Exception as error:  # a fault of the Step; reported as all failures are
-            raise reported_failure(error, context) from None
+            raise self.failure(error, context) from None
 
 
 StepT = TypeVar("StepT", bound=SessionStep)
@@ -146,7 +162,7 @@ def rpc_handler(
         try:
             return mount.rpc(definition, context, rpc_input)
         except Exception as error:  # the handler's error is the caller's answer
-            raise reported_failure(error, context) from None
+            raise reported_failure(error, f"{context.flow_id} RPC {definition.name}") from None
 
     handler.__name__ = definition.name
     options = rpc_options(definition.locks, definition.loads, definition.load_channels)
@@ -155,7 +171,7 @@ def rpc_handler(
     )
 
 
-def reported_failure(error: Exception, context: dex.Context) -> Exception:
+def reported_failure(error: Exception, what: str) -> Exception:
     """Return what to raise to the SDK for an exception of a method or a call.
 
     Always of one type and with clean text: the SDK reports an asynchronous handler's `ValueError`
@@ -166,13 +182,7 @@ def reported_failure(error: Exception, context: dex.Context) -> Exception:
         failure = error
     else:
         # Nothing else keeps the traceback of what is a fault in a program.
-        logger.error(
-            "%s %s attempt %d failed",
-            context.flow_id,
-            context.step_execution_id or "RPC",
-            context.attempt,
-            exc_info=error,
-        )
+        _logger.error("%s failed", what, exc_info=error)
         failure = step_call_error(root_error(error))
     seconds = failure.retry_after_seconds
     if seconds is None:

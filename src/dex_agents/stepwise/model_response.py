@@ -57,5 +57,5 @@ def _check_item(item: object, where: str) -> None:
 def _check_type(value: object, expected: type, where: str) -> None:
     if not isinstance(value, expected):
         raise InvalidModelResponseError(
-            f"{where} must be a {expected.__name__}, not {type(value).__name__}"
+            f"{where} must be {expected.__name__}, not {type(value).__name__}"
         )

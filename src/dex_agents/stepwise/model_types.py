@@ -80,7 +80,8 @@ class ModelOutputItem:
         Raises:
             ValueError: There is no such kind.
         """
-        object.__setattr__(self, "kind", ModelOutputKind(self.kind))
+        if type(self.kind) is not ModelOutputKind:
+            object.__setattr__(self, "kind", ModelOutputKind(self.kind))
 
 
 @dataclass(frozen=True, slots=True)

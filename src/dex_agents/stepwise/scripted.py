@@ -42,6 +42,8 @@ class ScriptedModelClient:
         """
         if not callable(respond):
             raise TypeError(f"respond must be a function, not {type(respond).__name__}")
+        if max_recorded_requests < 0:
+            raise ValueError("max_recorded_requests must not be negative")
         refuse_coloured_function(respond, "the respond function of ScriptedModelClient")
         self._respond = respond
         # Calls of many sessions run in parallel; the lock also lets a test read meanwhile.

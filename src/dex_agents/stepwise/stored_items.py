@@ -22,7 +22,7 @@ from dex_agents.stepwise.model_types import (
 
 _USER_TEXT: Final = "user_text"
 _TOOL_RESULT: Final = "tool_result"
-_OUTPUT_KINDS: Final = frozenset(kind.value for kind in ModelOutputKind)
+_OUTPUT_KINDS: Final = {kind.value: kind for kind in ModelOutputKind}
 
 _USER_TEXT_ITEM: Final = json_text({"kind": _USER_TEXT})
 _TOOL_RESULT_ITEM: Final = json_text({"kind": _TOOL_RESULT})
@@ -84,8 +84,9 @@ def read_item(message: AgentMessage) -> ModelInputItem:
     except StoredValueError as error:
         key = message_sequence_key(message.sequence)
         raise NonRetryableError(f"stored message {key} cannot be read: {error}") from error
-    if envelope.kind in _OUTPUT_KINDS:
-        return _output_item(message, ModelOutputKind(envelope.kind), envelope)
+    output_kind = _OUTPUT_KINDS.get(envelope.kind)
+    if output_kind is not None:
+        return _output_item(message, output_kind, envelope)
     if message.role is MessageRole.USER:
         return UserTextItem(message.text)
     if message.role is MessageRole.TOOL:

@@ -45,8 +45,8 @@ _TOOL_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 class ToolCallContext:
     """What a tool may know about its call; a parameter of this type receives it.
 
-    A function that runs in a worker thread of its own needs no `heartbeat`, because the session
-    sends signs of life by itself.
+    A function that runs in a worker thread of its own has no use for `heartbeat`, because the
+    session sends signs of life by itself, and cannot save a checkpoint; all else works there.
 
     Attributes:
         flow_id: The session ID.
@@ -128,10 +128,11 @@ class FunctionTool(Generic[P, R_co]):
             TypeError: The function cannot be called as a tool, or not by this package.
             ValueError: The name or the schema cannot be used.
         """
-        self.name: Final = _checked_name(function, name)
-        _check_function(function, self.name)
-        # First, for it also copies the attributes of the function.
+        tool_name = _checked_name(function, name)
+        _check_function(function, tool_name)
+        # First, because it also copies whatever attributes the function has.
         functools.update_wrapper(self, function)
+        self.name: Final = tool_name
         self.policy: Final = policy
         self.description: Final = _checked_description(function, description, self.name)
         self._function: Final = function
@@ -141,8 +142,9 @@ class FunctionTool(Generic[P, R_co]):
             self.parameters_schema: dict[str, object] = self._parameters.schema
             self._context_parameter = self._parameters.injected_parameter
         else:
-            schema = check_parameters_schema(dict(parameters_schema), self.name)
-            self.parameters_schema = schema
+            given = cast("object", parameters_schema)
+            plain = dict(parameters_schema) if isinstance(given, Mapping) else given
+            self.parameters_schema = check_parameters_schema(plain, self.name)
             self._context_parameter = _context_parameter(function)
             self._check_signature()
 

@@ -18,16 +18,14 @@ from dex import Context, StepDecision, StepOutput, Stream
 from dex_agents.errors import StepInvocationClosed
 from dex_agents.model.text import clean_text
 from dex_agents.sdk.backlog import FrameBacklog
-from dex_agents.sdk.mount import SdkMount, SessionStep, reported_failure, step_type
+from dex_agents.sdk.mount import SdkMount, SessionStep, step_type
 from dex_agents.session.call_values import step_call_error
 from dex_agents.session.definition import CallOutcome, PreparedCall, StepDefinition
 from dex_agents_sync.session.agent_session import AgentSession
 from dex_agents_sync.session.emitter import StepEmitter
 
-logger = logging.getLogger("dex_agents.sdk")
+_logger = logging.getLogger("dex_agents.sdk")
 
-# A third of the heartbeat timeout that the SDK's server applies where a Step asks for none.
-_BEAT_SECONDS = 20.0
 # How soon a call that says nothing is seen to be cancelled.
 _POLL_SECONDS = 0.25
 
@@ -60,7 +58,7 @@ class _DecisionStep(SessionStep):
                 yield self.mount.events.write(context, event)
             return end.decision
         except Exception as error:  # a fault of the Step; reported as all failures are
-            raise reported_failure(error, context) from None
+            raise self.failure(error, context) from None
 
 
 class _CallStep(SessionStep):
@@ -86,7 +84,7 @@ class _CallStep(SessionStep):
         except StepInvocationClosed:
             raise
         except Exception as error:  # of the call, or a fault of the Step
-            raise reported_failure(error, context) from None
+            raise self.failure(error, context) from None
 
     def _called(
         self, context: Context, prepared: PreparedCall
@@ -105,11 +103,11 @@ class _CallStep(SessionStep):
 
         # A daemon: a call that does not cooperate may run on after its Step was cancelled.
         threading.Thread(target=copy_context().run, args=(call,), name=name, daemon=True).start()
-        return (yield from _pump(context, self.mount.events, outbox))
+        return (yield from _pump(context, self.mount.events, outbox, self.beat_seconds))
 
 
 def _pump(
-    context: Context, events: Stream[str], outbox: "_Outbox"
+    context: Context, events: Stream[str], outbox: "_Outbox", beat_seconds: float
 ) -> Generator[StepOutput, None, CallOutcome]:
     """Pass on frames until the call ends; whatever ends the pump releases the call's threads."""
     # A checkpoint of an earlier attempt is kept until there is a new one.
@@ -120,7 +118,7 @@ def _pump(
         while True:
             if context.is_cancellation_requested():
                 raise StepInvocationClosed(f"{context.step_execution_id} was cancelled")
-            beat_due = last_frame + _BEAT_SECONDS - time.monotonic()
+            beat_due = last_frame + beat_seconds - time.monotonic()
             frame = outbox.take(min(_POLL_SECONDS, max(0.0, beat_due)))
             if isinstance(frame, _Ended):
                 return frame.outcome()
@@ -224,7 +222,7 @@ class _Outbox:
             if isinstance(frame, _Beat):
                 frame.release(is_sent=False)
         if self._frames.dropped:
-            logger.warning(
+            _logger.warning(
                 "%s: %d live events were dropped, because the engine took them too slowly",
                 self._name,
                 self._frames.dropped,

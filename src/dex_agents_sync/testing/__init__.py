@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from dex_agents.engine.clock import VirtualClock as VirtualClock
     from dex_agents.engine.store.cut import StoreCut as StoreCut
     from dex_agents_sync.stepwise.scripted import ScriptedModelClient as ScriptedModelClient
-    from dex_agents_sync.stepwise.scripted import ScriptedModelReply as ScriptedModelReply
-    from dex_agents_sync.stepwise.scripted import ScriptedToolCall as ScriptedToolCall
+    from dex_agents.stepwise.scripted_reply import ScriptedModelReply as ScriptedModelReply
+    from dex_agents.stepwise.scripted_reply import ScriptedToolCall as ScriptedToolCall
     from dex_agents.testing.blocking import InvocationLog as InvocationLog
     from dex_agents_sync.testing.gates import FileGate as FileGate
     from dex_agents.testing.history_values import EXECUTE_COMPLETED_EVENT as EXECUTE_COMPLETED_EVENT
@@ -56,8 +56,8 @@ _MODULES = {
     "InvocationLog": "dex_agents.testing.blocking",
     "RecordedStep": "dex_agents_sync.testing.recorder",
     "ScriptedModelClient": "dex_agents_sync.stepwise.scripted",
-    "ScriptedModelReply": "dex_agents_sync.stepwise.scripted",
-    "ScriptedToolCall": "dex_agents_sync.stepwise.scripted",
+    "ScriptedModelReply": "dex_agents.stepwise.scripted_reply",
+    "ScriptedToolCall": "dex_agents.stepwise.scripted_reply",
     "StepHistoryEntry": "dex_agents.testing.history_values",
     "StepRecorder": "dex_agents_sync.testing.recorder",
     "StoreCut": "dex_agents.engine.store.cut",

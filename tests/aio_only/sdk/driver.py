@@ -104,6 +104,18 @@ class Driven:
     ) -> list[pb.InvokeExecuteMethodOutput]:
         return [output async for output in self.outputs(request)]
 
+    async def failure(
+        self, request: pb.InvokeExecuteMethodRequest
+    ) -> tuple[list[pb.InvokeExecuteMethodOutput], Exception]:
+        """Return the frames of an attempt that fails, and what the Worker gets."""
+        outputs: list[pb.InvokeExecuteMethodOutput] = []
+        try:
+            async for output in self.outputs(request):
+                outputs += [output]
+        except Exception as error:
+            return outputs, error
+        raise AssertionError("it did not fail")
+
     async def wait_for(
         self, request: pb.InvokeWaitForMethodRequest
     ) -> pb.InvokeWaitForMethodResponse:
@@ -145,10 +157,13 @@ class Blocking:
     def start_movement(self, start_input: str) -> pb.StepMovement:
         return self.driven.start_movement(start_input)
 
-    def execute(
-        self, request: pb.InvokeExecuteMethodRequest
-    ) -> list[pb.InvokeExecuteMethodOutput]:
+    def execute(self, request: pb.InvokeExecuteMethodRequest) -> list[pb.InvokeExecuteMethodOutput]:
         return self._runner.run(self.driven.execute(request))
+
+    def failure(
+        self, request: pb.InvokeExecuteMethodRequest
+    ) -> tuple[list[pb.InvokeExecuteMethodOutput], Exception]:
+        return self._runner.run(self.driven.failure(request))
 
     def wait_for(self, request: pb.InvokeWaitForMethodRequest) -> pb.InvokeWaitForMethodResponse:
         return self._runner.run(self.driven.wait_for(request))

@@ -266,3 +266,13 @@ def test_a_failure_without_words_still_has_an_error(
     flow = failed_turn()
     flow.run("RecordTurnFailure", recovery=recovery)
     assert flow.state.last_turn_error == error
+
+
+def test_a_failed_turn_ends_even_when_its_note_cannot_be_built(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    flow = failed_turn(RaisingRunner()).put_calls(tool_call(status=ToolCallStatus.SUCCEEDED))
+    ran = flow.run("RecordTurnFailure", recovery=RECOVERY)
+    assert ran.next_steps == [("AwaitUserMessage", None)]
+    assert flow.message_texts == [("user", "Hi")]
+    assert "the note on a failed turn could not be stored" in caplog.text

@@ -203,3 +203,22 @@ def test_a_turn_with_an_open_call_goes_back_to_waiting_for_the_rest() -> None:
 def test_a_turn_that_has_ended_is_not_resumed() -> None:
     flow = Flow().put(AGENT_STATE, AgentState())
     assert flow.run("ResumeTurn", "1").plan == StepPlan(DEAD_END)
+
+
+@pytest.mark.parametrize(
+    "step", ["AwaitToolApproval", "CallTool", "CallSingleAttemptTool", "RecordToolFailure"]
+)
+def test_case_c26_a_record_that_cannot_be_read_ends_the_turn_with_its_key(step: str) -> None:
+    flow = waiting_flow(interrupt("bad"))
+    flow.put_calls(tool_call(status=ToolCallStatus.SUCCEEDED, output="7"))
+    flow.maps["AgentToolCalls"]["bad"] = '{"tool_call_id":"bad"}'
+    ran = flow.run(step, "bad")
+    assert ran.plan == StepPlan(DEAD_END)
+    assert [result["tool_call_id"] for _, _, result in ran.published] == ["bad"]
+    resumed = flow.run(
+        "ResumeTurn", "2", results={RESULTS: [completed("call-1"), completed("bad")]}
+    )
+    assert resumed.next_steps == [("RecordTurnFailure", None)]
+    assert flow.run("RecordTurnFailure").next_steps == [("AwaitUserMessage", None)]
+    assert flow.state.last_turn_error == "AgentToolCalls/bad: AgentToolCall.turn_id: is missing"
+    assert flow.read(PENDING_INTERRUPTS) == ()

@@ -110,10 +110,19 @@ class Driven:
     ) -> Generator[pb.InvokeExecuteMethodOutput, None, None]:
         return self.dispatcher.invoke_execute(request, is_active)
 
-    def execute(
-        self, request: pb.InvokeExecuteMethodRequest
-    ) -> list[pb.InvokeExecuteMethodOutput]:
+    def execute(self, request: pb.InvokeExecuteMethodRequest) -> list[pb.InvokeExecuteMethodOutput]:
         return list(self.outputs(request))
+
+    def failure(
+        self, request: pb.InvokeExecuteMethodRequest
+    ) -> tuple[list[pb.InvokeExecuteMethodOutput], Exception]:
+        """Return the frames of an attempt that fails, and what the Worker gets."""
+        outputs: list[pb.InvokeExecuteMethodOutput] = []
+        try:
+            outputs.extend(self.outputs(request))
+        except Exception as error:
+            return outputs, error
+        raise AssertionError("it did not fail")
 
     def wait_for(self, request: pb.InvokeWaitForMethodRequest) -> pb.InvokeWaitForMethodResponse:
         return list(self.dispatcher.invoke_wait_for(request))[-1].result

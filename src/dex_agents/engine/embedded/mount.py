@@ -1,7 +1,7 @@
 # twin: shared
 """Translate one session's tables into the kernel's terms, and back."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from urllib.parse import quote, unquote
@@ -191,18 +191,51 @@ def _wait_results(results: ConditionResults) -> dict[ChannelKey, Sequence[str]]:
 
 
 def _text(value: Value) -> str:
-    return value_text(value) or ""
+    if type(value.data) is str:
+        return value.data
+    raise ValueError(f"expected text, got a value of kind {value.kind}")
 
 
 def _texts(values: Mapping[str, Value]) -> dict[str, str]:
     return {name: _text(value) for name, value in values.items()}
 
 
-def _map_texts(snapshot: Snapshot) -> dict[str, dict[str, str]]:
-    return {
-        name: {_unquote(key): _text(value) for key, value in instances.items()}
-        for name, instances in snapshot.maps.items()
-    }
+class InstanceTexts(Mapping[str, str]):
+    """The instances of one map as texts by key, translated when they are read.
+
+    A Step that loads a long history reads each instance once or not at all, so nothing is copied.
+    """
+
+    __slots__ = ("_values",)
+
+    def __init__(self, values: Mapping[str, Value]) -> None:
+        """Wrap values by encoded key."""
+        self._values = values
+
+    def __getitem__(self, key: str) -> str:
+        """Return the text of an instance."""
+        return _text(self._values[_quote(key)])
+
+    def get(self, key: str, default: str | None = None) -> str | None:  # type: ignore[override]
+        """Return the text of an instance, or the default; the hot path, without an exception."""
+        value = self._values.get(_quote(key))
+        return default if value is None else _text(value)
+
+    def __contains__(self, key: object) -> bool:
+        """Tell whether there is such an instance."""
+        return isinstance(key, str) and _quote(key) in self._values
+
+    def __iter__(self) -> Iterator[str]:
+        """Return the keys."""
+        return map(_unquote, self._values)
+
+    def __len__(self) -> int:
+        """Return how many instances there are."""
+        return len(self._values)
+
+
+def _map_texts(snapshot: Snapshot) -> dict[str, InstanceTexts]:
+    return {name: InstanceTexts(instances) for name, instances in snapshot.maps.items()}
 
 
 def _load_name(load: ports.MapLoad) -> str:

@@ -7,6 +7,7 @@ from dex_agents.engine.core import EngineCore
 from dex_agents.engine.embedded.mount import SessionMount
 from dex_agents.engine.embedded.sdk_errors import handler_error
 from dex_agents.engine.kernel.values import text_value
+from dex_agents.engine.refusals import InvalidRequest
 from dex_agents.engine.requests import RpcCall
 from dex_agents.engine.store.streams import StreamKey
 from dex_agents.engine.embedded.failures import failure_of
@@ -26,6 +27,13 @@ def run_rpc(
         dex.WorkerInvocationError: The handler raised.
     """
     call = core.begin_rpc(mount.rpc_request(rpc, flow_id))
+    flow_type = call.state.run.flow_type
+    if flow_type != mount.session.flow_type:
+        core.abandon_rpc(call)
+        raise InvalidRequest(
+            f"session {flow_id!r} is one of {flow_type!r}, not of {mount.session.flow_type!r}; use "
+            "the client of its own agent"
+        )
     io = mount.rpc_io(call, core.now)
     try:
         result = rpc.handler(mount.session, io, rpc_input)

@@ -6,11 +6,25 @@ message.
 """
 
 import os
+import weakref
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
 from dex_agents.errors import EngineFileInUseError, EngineStorageError
+
+
+# A forked child shares the lock with its parent and would keep it after the parent has died.
+_held: "weakref.WeakSet[FileOwnership]" = weakref.WeakSet()
+
+
+def _drop_in_child() -> None:
+    for ownership in list(_held):
+        ownership.close()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_drop_in_child)
 
 
 class FileOwnership:
@@ -45,6 +59,7 @@ class FileOwnership:
                 f"{path} is in use by an engine in {where}; stop that engine, or let this program "
                 "use it instead of opening the file a second time"
             )
+        _held.add(self)
         # The lock is what counts; a full disk only takes the number away.
         with suppress(OSError):
             os.ftruncate(self._file, 0)

@@ -1,9 +1,11 @@
 # twin: shared
 """What several decisions do with state, records and events."""
 
+import logging
 from collections.abc import Mapping
 from dataclasses import replace
 
+from dex_agents.errors import StoredValueError
 from dex_agents.model.events import EventSource
 from dex_agents.model.state import AgentState
 from dex_agents.model.text import bounded_text
@@ -20,6 +22,8 @@ from dex_agents.session.schema import (
 )
 from dex_agents.session.step_names import RECORD_TURN_FAILURE
 
+_logger = logging.getLogger("dex_agents.session")
+
 
 def current_state(io: StepIO) -> AgentState:
     """Return the session's state, a fresh one before the session has initialized."""
@@ -32,9 +36,20 @@ def event_source(io: StepIO, turn_id: str) -> EventSource:
 
 
 def own_tool_call(io: StepIO, step_input: str | None) -> tuple[str, AgentToolCall | None]:
-    """Return the tool call that a Step's input names, and its record if the turn still has it."""
+    """Return the tool call that a Step's input names, and its record if the turn still has it.
+
+    A record that cannot be read counts as gone. The waiting turn is told, so that it reads all of
+    its records and ends with an error that names this one, instead of waiting for ever.
+    """
     tool_call_id = step_input or ""
-    return tool_call_id, AGENT_TOOL_CALLS.get(io, tool_call_id)
+    try:
+        return tool_call_id, AGENT_TOOL_CALLS.get(io, tool_call_id)
+    except StoredValueError as error:
+        _logger.error("session %s: %s", io.flow_id, error)
+        turn_id = current_state(io).active_turn_id or ""
+        completed = ToolCallCompleted(tool_call_id=tool_call_id, turn_id=turn_id)
+        TOOL_CALL_RESULTS.publish(io, completed)
+        return tool_call_id, None
 
 
 def turn_tool_calls(io: StepIO, turn_id: str) -> Mapping[str, AgentToolCall]:

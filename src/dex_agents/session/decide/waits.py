@@ -4,12 +4,14 @@
 import math
 from dataclasses import replace
 
+from dex_agents.errors import StoredValueError
 from dex_agents.model.interrupts import AgentInterrupt, AgentInterruptResolution, InterruptKind
 from dex_agents.model.state import AgentStatus
 from dex_agents.model.tool_calls import AgentToolCall, ToolCallStatus
 from dex_agents.session.decide.records import (
     current_state,
     event_source,
+    fail_turn,
     finish_tool_call,
     own_tool_call,
     turn_tool_calls,
@@ -80,7 +82,10 @@ def resume_turn(session: SessionDefinition, io: StepIO, step_input: str | None) 
     state = current_state(io)
     if state.active_turn_id is None:
         return StepPlan(DEAD_END)
-    records = turn_tool_calls(io, state.active_turn_id)
+    try:
+        records = turn_tool_calls(io, state.active_turn_id)
+    except StoredValueError as error:
+        return fail_turn(session, io, state, str(error))
     unfinished = sum(1 for record in records.values() if not record.is_final)
     if unfinished:
         # A result was consumed that is none of this turn's; each open call will still send one.

@@ -124,10 +124,13 @@ class EmbeddedClient:
             row = self._engine.request(partial(self._next_event, key, after, watcher))
             if row is not None:
                 return _stream_message(key, row)
-            remaining = give_up_at - time.monotonic()
-            if remaining <= 0 or not watcher.wait(remaining):
-                self._engine.post(lambda core, watcher=watcher: self._engine.unwatch(key, watcher))  # type: ignore[misc]
-                return None
+            try:
+                if not watcher.wait(max(0.0, give_up_at - time.monotonic())):
+                    return None
+            finally:
+                # Also when the reader goes away while it waits, as browsers do.
+                if not watcher.is_set():
+                    self._engine.post(partial(self._forget, key, watcher))
 
     def _next_event(
         self, key: StreamKey, after: int, watcher: Event, core: EngineCore
@@ -136,6 +139,9 @@ class EmbeddedClient:
         if row is None:
             self._engine.watch(key, watcher)
         return row
+
+    def _forget(self, key: StreamKey, watcher: Event, core: EngineCore) -> None:
+        self._engine.unwatch(key, watcher)
 
     def list_stream_messages(
         self,

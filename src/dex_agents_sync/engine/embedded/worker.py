@@ -3,6 +3,7 @@
 
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
@@ -37,6 +38,14 @@ class Engine(Posting, Protocol):
     clock: Clock
 
 
+@dataclass(frozen=True, slots=True)
+class RunningCall:
+    """A call and what it speaks through; giving it up ends both."""
+
+    call: BackgroundCall
+    emitter: EmbeddedEmitter
+
+
 class EmbeddedWorker:
     """Run decisions at once and calls in the background.
 
@@ -49,7 +58,7 @@ class EmbeddedWorker:
         self._pool = pool
         self._engine = engine
         self._mounts: dict[str, SessionMount] = {}
-        self._calls: dict[AttemptKey, BackgroundCall] = {}
+        self._calls: dict[AttemptKey, RunningCall] = {}
 
     def add(self, session: AgentSession) -> None:
         """Take on a session.
@@ -75,9 +84,10 @@ class EmbeddedWorker:
 
     def cancel(self, key: AttemptKey) -> None:
         """Stop the call of an attempt that no longer counts."""
-        call = self._calls.pop(key, None)
-        if call is not None:
-            call.cancel()
+        running = self._calls.pop(key, None)
+        if running is not None:
+            running.emitter.close()
+            running.call.cancel()
 
     def cancel_all(self) -> None:
         """Stop every call."""
@@ -112,9 +122,10 @@ class EmbeddedWorker:
         if not isinstance(plan, PreparedCall):
             response = mount.execute_response(io, plan.decision)
             return self._completed(key, task, response, plan.events)
+        emitter = EmbeddedEmitter(self._engine, key, task, self._event_key(task), mount)
+        call = partial(self._call, key, task, mount, definition, plan, emitter)
         name = f"{task.flow_id} {task.step_id}"
-        call = partial(self._call, key, task, mount, definition, plan)
-        self._calls[key] = self._pool.spawn(call, name)
+        self._calls[key] = RunningCall(self._pool.spawn(call, name), emitter)
         return None
 
     # -- calls ---------------------------------------------------------------------------------
@@ -126,8 +137,8 @@ class EmbeddedWorker:
         mount: SessionMount,
         definition: StepDefinition,
         prepared: PreparedCall,
+        emitter: EmbeddedEmitter,
     ) -> None:
-        emitter = EmbeddedEmitter(self._engine, key, task, self._event_key(task), mount)
         try:
             work = self._settled(key, task, mount, definition, prepared, emitter)
         except StepCallError as error:

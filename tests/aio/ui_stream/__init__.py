@@ -1,0 +1,2 @@
+# twin: source
+"""Browser streams on the embedded engine."""

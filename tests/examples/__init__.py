@@ -1,0 +1,2 @@
+# twin: shared
+"""The examples as a user starts them: real processes, real servers."""

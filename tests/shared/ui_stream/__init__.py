@@ -1,0 +1,2 @@
+# twin: shared
+"""Tests of the browser streams that need no engine."""

@@ -173,7 +173,9 @@ def main() -> None:
         "W1": Workload(1, options.turns, durability),
         "W2": Workload(options.sessions, _W2_TURNS, durability),
     }
-    print(f"{'workload':10}{'colour':10}{'ms/turn':>10}{'turns/s':>10}{'commits/turn':>14}{'floor':>8}")
+    print(
+        f"{'workload':10}{'colour':10}{'ms/turn':>10}{'turns/s':>10}{'commits/turn':>14}{'floor':>8}"
+    )
     for name, workload in workloads.items():
         for colour in ("asyncio", "trio", "threads"):
             print_row(name, colour, workload)

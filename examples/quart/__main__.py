@@ -7,8 +7,10 @@ the engine in one of them only, or a Dex Server for all.
 
 import argparse
 import asyncio
+import signal
 import socket
 import sys
+from functools import partial
 from pathlib import Path
 
 from hypercorn.asyncio import serve as serve_app
@@ -60,11 +62,18 @@ async def serve(port: int, db: Path, pace: float) -> int:
             # The server closes the socket that it is given by number.
             config.bind = [f"fd://{listener.detach()}"]
             config.loglevel = "WARNING"
-            # Open event streams have no end to wait for.
-            config.graceful_timeout = 0.5
-            # It stops at Ctrl-C or a polite kill.
-            await serve_app(app, config)
+            await serve_app(app, config, shutdown_trigger=partial(wait_for_stop, engine))
     return 0
+
+
+async def wait_for_stop(engine: EmbeddedEngine) -> None:
+    """Wait for Ctrl-C or a polite kill."""
+    stop = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    await stop.wait()
+    # Closing the engine ends the open event streams, which the server would wait for.
+    await engine.close()
 
 
 if __name__ == "__main__":

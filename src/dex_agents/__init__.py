@@ -91,9 +91,9 @@ if TYPE_CHECKING:
     )
     from dex_agents.session.notes import build_turn_failure_note as build_turn_failure_note
     from dex_agents.session.notes import describe_tool_call_outcome as describe_tool_call_outcome
-    from dex_agents.session.schema import AGENT_MESSAGES as AGENT_MESSAGES
     from dex_agents.session.schema import AGENT_MESSAGE_CHUNKS as AGENT_MESSAGE_CHUNKS
     from dex_agents.session.schema import AGENT_MESSAGE_INDEX as AGENT_MESSAGE_INDEX
+    from dex_agents.session.schema import AGENT_MESSAGES as AGENT_MESSAGES
     from dex_agents.session.schema import AGENT_STATE as AGENT_STATE
     from dex_agents.session.schema import AGENT_TOOL_CALLS as AGENT_TOOL_CALLS
     from dex_agents.session.schema import AGENT_TRACE_CONTEXT as AGENT_TRACE_CONTEXT
@@ -114,6 +114,13 @@ __all__ = [
     "AGENT_TOOL_CALLS",
     "AGENT_TRACE_CONTEXT",
     "AGENT_USAGE",
+    "FRAMEWORK_RUN_STATE",
+    "INTERRUPT_RESOLUTIONS",
+    "PENDING_INTERRUPTS",
+    "QUEUED_USER_MESSAGES",
+    "TOOL_CALL_NOT_RUN_ERROR_PREFIX",
+    "TOOL_CALL_RESULTS",
+    "TURN_REPLY_SEQUENCE",
     "ActiveStepSearchMode",
     "AgentEvent",
     "AgentEventType",
@@ -153,11 +160,9 @@ __all__ = [
     "EngineFileVersionError",
     "EngineStoppedError",
     "EngineStorageError",
-    "FRAMEWORK_RUN_STATE",
     "FlowInfo",
     "FlowStatus",
     "FrameworkMessage",
-    "INTERRUPT_RESOLUTIONS",
     "InteractionMode",
     "InterruptKind",
     "InvalidAgentEventResumeTokenError",
@@ -165,17 +170,12 @@ __all__ = [
     "MessageRole",
     "ModelCallMetadata",
     "NonRetryableError",
-    "PENDING_INTERRUPTS",
-    "QUEUED_USER_MESSAGES",
     "QueuedMessage",
     "ResolveInterruptRequest",
     "SearchFlowsPage",
     "StepCallError",
     "StepInvocationClosed",
     "StoredValueError",
-    "TOOL_CALL_NOT_RUN_ERROR_PREFIX",
-    "TOOL_CALL_RESULTS",
-    "TURN_REPLY_SEQUENCE",
     "ToolCallCompleted",
     "ToolCallStatus",
     "ToolCallsRequested",

@@ -13,9 +13,9 @@ from dex_agents.engine.embedded.runtime import EmbeddedEngine
 from dex_agents.model.tool_calls import ToolEffect
 from dex_agents.session.client import AgentSessionClient
 from dex_agents.stepwise import (
+    ModelOutputWriter,
     ModelRequest,
     ModelResponse,
-    ModelOutputWriter,
     ScriptedModelClient,
     ScriptedModelReply,
 )

@@ -8,4 +8,5 @@ import anyio
 from tests.aio.child import child_main
 
 if __name__ == "__main__":
-    anyio.run(child_main, *sys.argv[2:], backend=sys.argv[1])
+    _, backend, path, state_dir = sys.argv
+    anyio.run(child_main, path, state_dir, backend=backend)

@@ -46,13 +46,11 @@ BLOCKS = [block for page in PAGES if page.exists() for block in _blocks(page)]
 
 
 @pytest.mark.parametrize("block", BLOCKS, ids=[f"{b.page}:{b.line}" for b in BLOCKS])
-def test_a_block_runs(
-    block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_block_runs(block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {"__name__": "example"}
     for code in (*block.before, block.code):
-        exec(compile(code, f"{block.page}:{block.line}", "exec"), namespace)  # noqa: S102
+        exec(compile(code, f"{block.page}:{block.line}", "exec"), namespace)
 
 
 def test_the_readme_has_blocks_in_both_colours() -> None:

@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 
 import httpx
 
-from dex_agents.testing.waiting import WAIT_TIMEOUT_SECONDS
 from dex_agents_sync.testing.waiting import wait_until
 from tests.shared.ui_stream.sse import Frame, read_frames
 
@@ -142,9 +141,11 @@ class Chat:
                     return seen
         raise AssertionError(f"the stream ended without {types}")
 
-    def wait_for(self, what: str, probe: Callable[[dict[str, Any]], T]) -> T:
+    def wait_for(self, what: str, probe: Callable[[dict[str, Any]], T | None]) -> T:
         """Read the snapshot until the probe finds something in it."""
-        return wait_until(what, lambda: probe(self.snapshot()), WAIT_TIMEOUT_SECONDS)
+        found = wait_until(what, lambda: probe(self.snapshot()))
+        assert found is not None
+        return found
 
     def wait_for_end(self) -> list[str]:
         """Wait until no turn runs, and return what was said."""

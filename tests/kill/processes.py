@@ -62,7 +62,7 @@ class Child:
         """Return the session's snapshot."""
         return AgentSnapshot.from_json(self.ask("snapshot"))
 
-    def wait_for(self, what: str, probe: Callable[[], T]) -> T:
+    def wait_for(self, what: str, probe: Callable[[], T | None]) -> T:
         """Wait until a probe returns something true while the process lives."""
         give_up_at = time.monotonic() + _TIMEOUT_SECONDS
         while True:

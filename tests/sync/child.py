@@ -13,9 +13,9 @@ from dex_agents_sync.engine.embedded.runtime import EmbeddedEngine
 from dex_agents.model.tool_calls import ToolEffect
 from dex_agents_sync.session.client import AgentSessionClient
 from dex_agents_sync.stepwise import (
+    ModelOutputWriter,
     ModelRequest,
     ModelResponse,
-    ModelOutputWriter,
     ScriptedModelClient,
     ScriptedModelReply,
 )

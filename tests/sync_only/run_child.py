@@ -6,4 +6,5 @@ import sys
 from tests.sync.child import child_main
 
 if __name__ == "__main__":
-    child_main(*sys.argv[2:])
+    _, _, path, state_dir = sys.argv
+    child_main(path, state_dir)

@@ -10,32 +10,16 @@ from dataclasses import dataclass, field
 # Whole identifiers, never parts of them and never strings. Names of this project carry no colour,
 # so none of them belongs here.
 NAMES: Mapping[str, str] = {
-    "AsyncIterator": "Iterator",
-    "AsyncIterable": "Iterable",
     "AsyncGenerator": "Generator",
-    "AsyncContextManager": "ContextManager",
-    "AbstractAsyncContextManager": "AbstractContextManager",
-    "asynccontextmanager": "contextmanager",
-    "AsyncExitStack": "ExitStack",
-    "enter_async_context": "enter_context",
-    "push_async_callback": "callback",
     "aclosing": "closing",
-    "aclose": "close",
     "anext": "next",
-    "aiter": "iter",
-    "StopAsyncIteration": "StopIteration",
     "__aenter__": "__enter__",
     "__aexit__": "__exit__",
-    "__aiter__": "__iter__",
-    "__anext__": "__next__",
-    "AsyncMock": "Mock",
-    "assert_awaited_once_with": "assert_called_once_with",
 }
 
 # Generic types that vanish: the number is the argument that remains.
 ANNOTATIONS: Mapping[str, int] = {
     "Awaitable": 0,
-    "Coroutine": 2,
 }
 
 # Generic types whose twin takes more arguments; the missing ones become None.

@@ -103,7 +103,8 @@ class FlowTable:
             return state
         flow_id = record.flow_id
         self._loaded[flow_id] = state
-        self._schedule(flow_id, self._due_of(state, -math.inf))
+        # Timers may have fired and locks have gone while it was away.
+        self._schedule(flow_id, self.now)
         dropped = self._dropped.pop(flow_id, None)
         if dropped is not None and dropped.run.run_id == record.run_id:
             # Calls and RPCs go on while the disk is full, and so do their locks and signs of life.
@@ -183,7 +184,7 @@ class FlowTable:
                 del self._loaded[flow_id]
                 # A Flow that is not in memory cannot say that its entry came too early.
                 self._due_at.pop(flow_id, None)
-                self._schedule(flow_id, self._due_of(state, self._fired_until))
+                self._schedule(flow_id, self._due_of(state))
         # Where most Flows are busy, not every commit looks for idle ones.
         self._sweep_above = max(_IDLE_FLOWS_IN_MEMORY, 2 * len(self._loaded))
 
@@ -195,7 +196,7 @@ class FlowTable:
             due, flow_id = self._due[0]
             if self._due_at.get(flow_id) == due:
                 state = self._loaded.get(flow_id)
-                actual = due if state is None else self._due_of(state, self._fired_until)
+                actual = due if state is None else self._due_of(state)
                 if actual <= due:
                     return due
                 del self._due_at[flow_id]
@@ -203,9 +204,9 @@ class FlowTable:
             heapq.heappop(self._due)
         return None
 
-    def _due_of(self, state: FlowState, fired_until: float) -> float:
+    def _due_of(self, state: FlowState) -> float:
         is_served = state.run.flow_type in self.served
-        return next_due(state, fired_until=fired_until, hands_out=is_served)
+        return next_due(state, fired_until=self._fired_until, hands_out=is_served)
 
     def _schedule(self, flow_id: str, due: float) -> None:
         # A later time than the scheduled one is found out when that comes.
@@ -244,7 +245,7 @@ class FlowTable:
             if state.run.flow_type in self.served:
                 for step in ready_steps(state, self.now):
                     self._hand_out(state, step)
-            self._schedule(flow_id, self._due_of(state, self._fired_until))
+            self._schedule(flow_id, self._due_of(state))
 
     def _hand_out(self, state: FlowState, step: StepExecution) -> None:
         transition, task = hand_out(state, step, self.now)

@@ -139,6 +139,15 @@ class SdkStepIO:
                     keys.add(key)
         return sorted(keys)
 
+    def items(self, map_name: str) -> Sequence[tuple[str, str]]:
+        """Return the map's keys and values, with this call's own writes, in order of the keys.
+
+        Raises:
+            LookupError: The method did not load the whole map.
+        """
+        pairs = [(key, self.get_item(map_name, key)) for key in self.item_keys(map_name)]
+        return [(key, value) for key, value in pairs if value is not None]
+
     def _stored_item(self, map_name: str, key: str) -> str | None:
         try:
             stored: str | None = ATTRIBUTE_MAPS[map_name].get(self._context, key)

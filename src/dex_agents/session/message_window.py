@@ -46,7 +46,14 @@ def append_messages(
 
 
 def all_messages(io: StepIO, state: AgentState) -> tuple[AgentMessage, ...]:
-    """Return every stored message, oldest first."""
+    """Return every stored message, oldest first.
+
+    Raises:
+        StoredValueError: One is missing or damaged; the text holds its key.
+    """
+    messages = tuple(message for _, message in AGENT_MESSAGES.items(io))
+    if len(messages) == state.last_message_sequence:
+        return messages
     return tuple(_read(io, range(1, state.last_message_sequence + 1)))
 
 

@@ -106,6 +106,23 @@ class AttributeMap(Generic[T]):
         """Return the keys of the loaded instances, in ascending order."""
         return io.item_keys(self.name)
 
+    def items(self, io: StepIO) -> Sequence[tuple[str, T]]:
+        """Return the loaded instances as key and value, in ascending order of their keys.
+
+        Raises:
+            LookupError: The method loaded nothing of the map.
+            StoredValueError: A stored text is damaged; the message starts with name and key.
+        """
+        decode = self.codec.decode
+        try:
+            return [(key, decode(text)) for key, text in io.items(self.name)]
+        except StoredValueError:
+            # Find out which one it was.
+            return [
+                (key, _decode(self.codec, text, f"{self.name}/{key}"))
+                for key, text in io.items(self.name)
+            ]
+
     def load_all(self) -> MapLoad:
         """Return the load of every instance."""
         return MapLoad(self.name)

@@ -171,18 +171,27 @@ class RecordingStepIO:
         Raises:
             LookupError: The method loaded nothing of the map.
         """
-        stored = self._maps.get(map_name, _NO_ITEMS)
+        return [key for key, _ in self.items(map_name)]
+
+    def items(self, map_name: str) -> Sequence[tuple[str, str]]:
+        """Return the loaded instances as key and value, with this call's own writes, in order.
+
+        Raises:
+            LookupError: The method loaded nothing of the map.
+        """
         wanted = [load.key for load in self._loaded_maps if load.map_name == map_name]
         if not wanted:
             raise LookupError(f"{map_name} is not loaded by {self.step_execution_id or 'RPC'}")
-        keys = set(stored) if None in wanted else {key for key in wanted if key in stored}
-        for (name, key), value in self.writes.items.items():
-            if name == map_name:
-                if value is None:
-                    keys.discard(key)
-                else:
-                    keys.add(key)
-        return sorted(key for key in keys if key is not None)
+        stored = self._maps.get(map_name, _NO_ITEMS)
+        pairs = list(stored.items())
+        if None not in wanted:
+            pairs = [(key, text) for key, text in pairs if key in wanted]
+        written = {key: text for (name, key), text in self.writes.items.items() if name == map_name}
+        if written:
+            pairs = [(key, text) for key, text in pairs if key not in written]
+            pairs.extend((key, text) for key, text in written.items() if text is not None)
+        pairs.sort()
+        return pairs
 
     def publish(self, channel: str, value: str, key: str | None = None) -> None:
         """Append a message to a Channel."""

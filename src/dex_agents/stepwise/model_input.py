@@ -42,15 +42,20 @@ def results_to_store(turn: AgentTurn) -> tuple[ToolResultItem, ...]:
 
 
 def build_input_items(
-    turn: AgentTurn, unstored_results: Sequence[ToolResultItem]
+    messages: Sequence[AgentMessage], turn_id: str, unstored_results: Sequence[ToolResultItem]
 ) -> tuple[ModelInputItem, ...]:
-    """Return the conversation as a model reads it: what is stored, and the results that are not.
+    """Return messages of whole turns as a model reads them, and results that are not stored yet.
+
+    Args:
+        messages: Stored messages, oldest first.
+        turn_id: The turn of the results.
+        unstored_results: What `results_to_store` returned.
 
     Raises:
         NonRetryableError: A stored message cannot be read.
     """
-    entries = [(message.turn_id, read_item(message)) for message in turn.messages]
-    entries += ((turn.turn_id, result) for result in unstored_results)
+    entries = [(message.turn_id, read_item(message)) for message in messages]
+    entries += ((turn_id, result) for result in unstored_results)
     return pair_tool_calls(entries)
 
 

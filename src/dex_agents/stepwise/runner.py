@@ -20,9 +20,10 @@ from dex_agents.runner.outcomes import (
 )
 from dex_agents.runner.turn import AgentTurnContext, DeferredToolExecution
 from dex_agents.runner.turn_values import AgentTurn
+from dex_agents.stepwise.conversation_cache import ConversationCache
 from dex_agents.stepwise.definition import AgentDefinition
 from dex_agents.stepwise.instruction_context import InstructionContext
-from dex_agents.stepwise.model_input import build_input_items, results_to_store
+from dex_agents.stepwise.model_input import results_to_store
 from dex_agents.stepwise.model_response import checked_model_response
 from dex_agents.stepwise.model_types import (
     ModelOutputItem,
@@ -65,6 +66,7 @@ class StepwiseAgentRunner:
                 f"{AgentDefinition.__module__}.{AgentDefinition.__name__}"
             )
         self._definition = definition
+        self._conversations = ConversationCache()
         self._policies = definition.policies_by_tool
         self._tools = {tool.name: tool for tool in definition.tools}
         self._offered_tools = tuple(
@@ -101,7 +103,7 @@ class StepwiseAgentRunner:
         results = results_to_store(turn)
         request = ModelRequest(
             instructions=await self._instructions_for(turn),
-            input_items=build_input_items(turn, results),
+            input_items=self._conversations.input_items(turn, results),
             tools=() if is_limit_reached else self._offered_tools,
             settings=self._definition.model_settings,
             flow_id=turn.flow_id,

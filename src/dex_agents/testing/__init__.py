@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from dex_agents.testing.gates import FileGate as FileGate
     from dex_agents.testing.history_values import EXECUTE_COMPLETED_EVENT as EXECUTE_COMPLETED_EVENT
     from dex_agents.testing.history_values import EXECUTE_FAILED_EVENT as EXECUTE_FAILED_EVENT
-    from dex_agents.testing.history_values import StepHistoryEntry as StepHistoryEntry
     from dex_agents.testing.history_values import (
         WAIT_FOR_COMPLETED_EVENT as WAIT_FOR_COMPLETED_EVENT,
     )
     from dex_agents.testing.history_values import WAIT_FOR_FAILED_EVENT as WAIT_FOR_FAILED_EVENT
+    from dex_agents.testing.history_values import StepHistoryEntry as StepHistoryEntry
     from dex_agents.testing.recorder import RecordedStep as RecordedStep
     from dex_agents.testing.recorder import StepRecorder as StepRecorder
     from dex_agents.testing.step_history import read_step_history as read_step_history
@@ -28,9 +28,11 @@ if TYPE_CHECKING:
     from dex_agents.testing.waiting import wait_until as wait_until
 
 __all__ = [
-    "CommitCounter",
     "EXECUTE_COMPLETED_EVENT",
     "EXECUTE_FAILED_EVENT",
+    "WAIT_FOR_COMPLETED_EVENT",
+    "WAIT_FOR_FAILED_EVENT",
+    "CommitCounter",
     "FileGate",
     "InvocationLog",
     "RecordedStep",
@@ -41,8 +43,6 @@ __all__ = [
     "StepRecorder",
     "StoreCut",
     "VirtualClock",
-    "WAIT_FOR_COMPLETED_EVENT",
-    "WAIT_FOR_FAILED_EVENT",
     "read_step_history",
     "wait_for_agent_snapshot",
     "wait_until",

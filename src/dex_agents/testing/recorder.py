@@ -163,9 +163,7 @@ class StepRecorder:
             call=plan,
         )
 
-    def run_rpc(
-        self, name: str, rpc_input: str | None = None
-    ) -> tuple[RpcResult, RecordedWrites]:
+    def run_rpc(self, name: str, rpc_input: str | None = None) -> tuple[RpcResult, RecordedWrites]:
         """Run an RPC handler and return its answer and what it wrote."""
         rpc = self.session.rpcs[name]
         io = self.io(loads=rpc.loads)

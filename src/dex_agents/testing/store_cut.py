@@ -3,10 +3,7 @@
 
 from dataclasses import dataclass
 
-
 from dex_agents.engine.store.cut import StoreCut
-
-
 
 
 @dataclass(slots=True)

@@ -17,7 +17,7 @@ WAIT_TIMEOUT_SECONDS = 30.0
 
 async def wait_until(
     description: str,
-    probe: Callable[[], Awaitable[T]],
+    probe: Callable[[], Awaitable[T | None]],
     timeout_seconds: float = WAIT_TIMEOUT_SECONDS,
 ) -> T:
     """Call a probe until it returns something true, and return that.
@@ -43,7 +43,7 @@ async def wait_until(
 async def wait_for_agent_snapshot(
     sessions: AgentSessionClient,
     session_id: str,
-    probe: Callable[[AgentSnapshot], T],
+    probe: Callable[[AgentSnapshot], T | None],
     *,
     description: str,
     timeout_seconds: float = WAIT_TIMEOUT_SECONDS,

@@ -39,7 +39,7 @@ def test_a_tool_without_an_effect_is_told_the_effects() -> None:
         return order
 
     with pytest.raises(TypeError, match=r"effect=.*READ"):
-        function_tool(lookup)  # type: ignore[call-overload]  # the mistake under test
+        function_tool(lookup)  # type: ignore[arg-type]  # the mistake under test
 
 
 def test_a_plain_function_in_tools_is_told_about_the_decorator() -> None:

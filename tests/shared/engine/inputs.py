@@ -41,14 +41,14 @@ retries = st.builds(
     initial_interval=st.sampled_from([0.0, 1.0, 4.0]),
     coefficient=st.sampled_from([1.0, 2.0]),
     maximum_interval=st.sampled_from([3.0, 100.0]),
-    maximum_attempts=st.integers(0, 3),
+    maximum_attempts=st.sampled_from([0, 0, 2, 3]),
     total_duration=st.sampled_from([5.0, 40.0, 1e6]),
 )
 methods = st.builds(
     MethodOptions,
     timeout=st.sampled_from([8.0, 1000.0]),
     retry=retries,
-    locks=st.lists(st.sampled_from(LOCKS), unique=True).map(tuple),
+    locks=st.sampled_from([(), (), ("a",), ("b",), ("a", "b")]),
     load_attributes=st.just(("map/",)),
     load_channels=st.just(CHANNELS),
 )
@@ -114,7 +114,7 @@ def decisions(draw: st.DrawFn) -> Decision:
     kinds = st.lists(st.sampled_from(STEP_TYPES), max_size=2, unique=True).map(tuple)
     rarely = st.integers(0, 7).map(lambda number: number == 7)
     return Decision(
-        movements=tuple(draw(st.lists(movements, max_size=2))),
+        movements=tuple(draw(st.lists(movements, min_size=draw(st.integers(0, 1)), max_size=2))),
         cancelled_types=draw(kinds) if draw(rarely) else (),
         cancelled_sibling_types=draw(kinds) if draw(rarely) else (),
         completes=draw(rarely),

@@ -86,7 +86,9 @@ class ModelFlow:
         waiting = [s for s in self.steps.values() if s.phase == "waiting"]
         for step in sorted(waiting, key=lambda s: s.since):
             self._try_end_wait(step, now)
-        busy = {lock for s in self.steps.values() if s.phase in _HOLDING for lock in s.current.locks}
+        busy = {
+            lock for s in self.steps.values() if s.phase in _HOLDING for lock in s.current.locks
+        }
         busy |= self.rpc_locks.keys()
         locked = [s for s in self.steps.values() if s.phase == "locked"]
         for step in sorted(locked, key=lambda s: s.since):

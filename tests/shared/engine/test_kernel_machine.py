@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from dex_agents.engine.core import EngineCore
 from dex_agents.engine.kernel.messages import (
@@ -21,6 +21,7 @@ from dex_agents.engine.kernel.messages import (
     ExecuteResponse,
     Failure,
     RpcResponse,
+    StepMovement,
     Task,
     WaitForResponse,
 )
@@ -52,10 +53,13 @@ from tests.shared.engine.model import ModelFlow, ModelStep
 
 T = TypeVar("T")
 
-FLOW_IDS = ("f1", "f2")
+MOST_FLOWS = 5
 SERVED_FROM_START = "Served"
 SERVED_LATER = "ServedLater"
-pauses = st.sampled_from([0.0, 0.5, 1.0, 2.0, 5.0, 9.0, 30.0])
+pauses = st.sampled_from([0.0, 0.0, 0.5, 1.0, 2.0, 5.0, 9.0, 30.0])
+# Most waves hold one request, some hold several.
+then_pauses = pauses | pauses | st.none()
+rarely = st.integers(0, 9).map(lambda number: number == 9)
 
 
 class KernelMachine(RuleBasedStateMachine):
@@ -104,26 +108,48 @@ class KernelMachine(RuleBasedStateMachine):
         assert refusal is None, f"expected {refusal}"
         return result
 
+    @initialize(movement=movements)
+    def start_first_flow(self, movement: StepMovement) -> None:
+        self.start("flow 0", SERVED_FROM_START, movement)
+        self.commit(0.0)
+
     @rule(
-        flow_id=st.sampled_from(FLOW_IDS),
+        data=st.data(),
         flow_type=st.sampled_from([SERVED_FROM_START, SERVED_FROM_START, SERVED_LATER]),
-        movement=st.none() | movements,
-        then=pauses | st.none(),
+        movement=movements | movements | st.none(),
+        then=then_pauses,
     )
-    def start_flow(self, flow_id: str, flow_type: str, movement: object, then: float) -> None:
-        request = StartRequest(flow_id=flow_id, flow_type=flow_type, movement=movement)  # type: ignore[arg-type]
+    def start_flow(
+        self,
+        data: st.DataObject,
+        flow_type: str,
+        movement: StepMovement | None,
+        then: float | None,
+    ) -> None:
+        is_new = len(self.flows) < MOST_FLOWS and not data.draw(rarely)
+        flow_id = f"flow {len(self.flows)}" if is_new else self.draw_flow(data)
+        self.start(flow_id, flow_type, movement)
+        self.maybe_commit(then)
+
+    def start(self, flow_id: str, flow_type: str, movement: StepMovement | None) -> None:
+        request = StartRequest(flow_id=flow_id, flow_type=flow_type, movement=movement)
         refusal = FlowAlreadyExists if flow_id in self.flows else None
         run_id = self.expect(refusal, lambda core: core.start_flow(request))
         if run_id is not None:
             flow = self.flows[flow_id] = ModelFlow(flow_type)
             self.run_ids[flow_id] = run_id
-            if request.movement is not None:
-                flow.start(request.movement, "__start__")
+            if movement is not None:
+                flow.start(movement, "__start__")
             flow.settle(self.now)
-        self.maybe_commit(then)
+
+    def draw_flow(self, data: st.DataObject) -> str:
+        """Draw a Flow, mostly one that runs, seldom one that does not exist."""
+        running = [flow_id for flow_id, flow in self.flows.items() if flow.status == "running"]
+        some = running if running and not data.draw(rarely) else [*self.flows, "no such flow"]
+        return data.draw(st.sampled_from(some))
 
     @precondition(lambda self: self.tasks)
-    @rule(data=st.data(), then=pauses | st.none())
+    @rule(data=st.data(), then=then_pauses)
     def answer(self, data: st.DataObject, then: float | None) -> None:
         task = self.draw_task(data)
         found = self.running(task)
@@ -151,7 +177,7 @@ class KernelMachine(RuleBasedStateMachine):
     @rule(
         data=st.data(),
         retry_after=st.none() | st.sampled_from([0.0, 3.0]),
-        then=pauses | st.none(),
+        then=then_pauses,
     )
     def fail(self, data: st.DataObject, retry_after: float | None, then: float | None) -> None:
         task = self.draw_task(data)
@@ -180,11 +206,14 @@ class KernelMachine(RuleBasedStateMachine):
                 found.checkpoint = checkpoint  # type: ignore[assignment]
 
     @rule(
-        flow_id=st.sampled_from(FLOW_IDS),
+        data=st.data(),
         locks=st.lists(st.sampled_from(LOCKS), unique=True, max_size=2).map(tuple),
         is_transactional=st.booleans(),
     )
-    def begin_rpc(self, flow_id: str, locks: tuple[str, ...], is_transactional: bool) -> None:
+    def begin_rpc(
+        self, data: st.DataObject, locks: tuple[str, ...], is_transactional: bool
+    ) -> None:
+        flow_id = self.draw_flow(data)
         request = RpcRequest(
             flow_id=flow_id,
             rpc_name="rpc",
@@ -209,7 +238,7 @@ class KernelMachine(RuleBasedStateMachine):
             self.calls.append(call)
 
     @precondition(lambda self: self.calls)
-    @rule(data=st.data(), then=pauses | st.none())
+    @rule(data=st.data(), then=then_pauses)
     def finish_rpc(self, data: st.DataObject, then: float | None) -> None:
         call = self.calls.pop(data.draw(st.integers(0, len(self.calls) - 1)))
         effects, deleted = self.draw_effects(data, call.snapshot)
@@ -227,7 +256,7 @@ class KernelMachine(RuleBasedStateMachine):
         self.maybe_commit(then)
 
     @precondition(lambda self: self.calls)
-    @rule(data=st.data(), then=pauses | st.none())
+    @rule(data=st.data(), then=then_pauses)
     def abandon_rpc(self, data: st.DataObject, then: float | None) -> None:
         call = self.calls.pop(data.draw(st.integers(0, len(self.calls) - 1)))
         self.core.abandon_rpc(call)
@@ -237,29 +266,31 @@ class KernelMachine(RuleBasedStateMachine):
             flow.settle(self.now)
         self.maybe_commit(then)
 
-    @precondition(lambda self: self.flows)
-    @rule(data=st.data(), chance=st.integers(0, 5))
-    def stop_flow(self, data: st.DataObject, chance: int) -> None:
-        if chance:
+    @rule(data=st.data(), really=rarely)
+    def stop_flow(self, data: st.DataObject, really: bool) -> None:
+        if not really:
             return
-        flow_id = data.draw(st.sampled_from(sorted(self.flows)))
-        flow = self.flows[flow_id]
-        refusal = None if flow.status == "running" else FlowNotActive
+        flow_id = self.draw_flow(data)
+        refusal = self.refusal_unless_running(flow_id)
         self.expect(refusal, lambda core: core.stop_flow(flow_id, RunStatus.CANCELED, "enough"))
         if refusal is None:
-            flow.close("canceled")
+            self.flows[flow_id].close("canceled")
 
-    @precondition(lambda self: self.flows)
-    @rule(data=st.data(), index=st.integers(-1, 2), then=pauses | st.none())
+    def refusal_unless_running(self, flow_id: str) -> type[RequestRefused] | None:
+        flow = self.flows.get(flow_id)
+        if flow is None:
+            return FlowMissing
+        return None if flow.status == "running" else FlowNotActive
+
+    @rule(data=st.data(), index=st.integers(-1, 2), then=then_pauses)
     def skip_timer(self, data: st.DataObject, index: int, then: float | None) -> None:
-        flow_id = data.draw(st.sampled_from(sorted(self.flows)))
-        flow = self.flows[flow_id]
-        step_id = data.draw(st.sampled_from([*flow.steps, "A-99"]))
-        step = flow.steps.get(step_id)
-        refusal: type[RequestRefused] | None = None
-        if flow.status != "running":
-            refusal = FlowNotActive
-        elif step is None or step.phase != "waiting" or not 0 <= index < len(step.timers):
+        flow_id = self.draw_flow(data)
+        refusal = self.refusal_unless_running(flow_id)
+        steps = self.flows[flow_id].steps if flow_id in self.flows else {}
+        step_id = data.draw(st.sampled_from([*steps, "A-99"]))
+        step = steps.get(step_id)
+        has_timer = step is not None and step.phase == "waiting" and index in range(len(step.timers))
+        if refusal is None and not has_timer:
             refusal = InvalidRequest
         self.expect(refusal, lambda core: core.skip_timer(flow_id, step_id, index))
         if refusal is None:
@@ -267,7 +298,7 @@ class KernelMachine(RuleBasedStateMachine):
             timers = list(step.timers)
             timers[index] = min(timers[index], self.now)
             step.timers = tuple(timers)
-            flow.settle(self.now)
+            self.flows[flow_id].settle(self.now)
         self.maybe_commit(then)
 
     @rule()
@@ -403,7 +434,7 @@ class KernelMachine(RuleBasedStateMachine):
     ) -> tuple[Effects, list[tuple[str, str]]]:
         """Draw what a method or RPC writes, and the (channel, payload) of what it deletes."""
         published = []
-        for channel in data.draw(st.lists(st.sampled_from(CHANNELS), max_size=2)):
+        for channel in data.draw(st.lists(st.sampled_from(CHANNELS), min_size=1, max_size=3)):
             self.payloads += 1
             published.append((channel, text_value(f"message {self.payloads}")))
         readable = [(c, m) for c, waiting in snapshot.messages.items() for m in waiting]
@@ -411,7 +442,8 @@ class KernelMachine(RuleBasedStateMachine):
         attribute = st.tuples(st.sampled_from(ATTRIBUTES), st.sampled_from(["1", "2", None]))
         effects = Effects(
             attributes=tuple(
-                (name, text_value(text)) for name, text in data.draw(st.lists(attribute, max_size=2))
+                (name, text_value(text))
+                for name, text in data.draw(st.lists(attribute, max_size=2))
             ),
             deleted_messages=tuple((channel, m.message_id) for channel, m in doomed),
             published=tuple(published),
@@ -577,7 +609,8 @@ def model_facts(step: ModelStep) -> dict[str, object]:
 
 
 _SETTINGS = settings(
-    max_examples=int(__import__("os").environ.get("MX","60")), phases=[__import__("hypothesis").Phase.generate],
+    max_examples=int(__import__("os").environ.get("MX", "60")),
+    phases=[__import__("hypothesis").Phase.generate],
     stateful_step_count=40,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

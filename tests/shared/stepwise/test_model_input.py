@@ -141,7 +141,7 @@ def test_results_not_stored_yet_come_from_the_final_records_in_the_models_order(
         UNKNOWN_OUTCOME,
         "The tool was not run: the call was rejected.",
     ]
-    items = build_input_items(turn, results)
+    items = build_input_items(turn.messages, turn.turn_id, results)
     assert items[-3:] == results
 
 
@@ -163,7 +163,9 @@ def test_earlier_turns_get_no_results_from_this_turns_records() -> None:
     second = stored([user_text_message("more")], "turn-2", first_sequence=3)
     turn = turn_of([*first, *second], [record("a", turn_id="turn-2")], "turn-2")
     assert results_to_store(turn) == ()
-    assert build_input_items(turn, ())[2] == result_item("a", UNKNOWN_OUTCOME)
+    assert build_input_items(turn.messages, turn.turn_id, ())[2] == result_item(
+        "a", UNKNOWN_OUTCOME
+    )
 
 
 def test_a_call_that_is_not_over_when_its_turn_ends_is_stored_as_unknown() -> None:

@@ -25,9 +25,7 @@ LIMIT = CallLimit(timeout=timedelta(minutes=5), heartbeat_timeout=timedelta(minu
 def test_a_write_over_its_time_is_outcome_unknown_and_not_repeated(tmp_path: Path) -> None:
     bench = ToolBench(tmp_path)
     clock = VirtualClock()
-    tool = bench.tool(
-        "pay", ToolEffect.NON_IDEMPOTENT_WRITE, waits=True, requires_approval=False
-    )
+    tool = bench.tool("pay", ToolEffect.NON_IDEMPOTENT_WRITE, waits=True, requires_approval=False)
     session = build_session(calls_then_text(tool_call("pay")), [tool], tool_call_limit=LIMIT)
     with EmbeddedEngine(":memory:", clock=clock) as engine:
         sessions = engine.serve(session)
@@ -67,9 +65,7 @@ def test_a_read_over_its_time_is_tried_again(tmp_path: Path) -> None:
 def test_a_living_call_outlasts_its_heartbeat_timeout(tmp_path: Path) -> None:
     bench = ToolBench(tmp_path)
     clock = VirtualClock()
-    tool = bench.tool(
-        "pay", ToolEffect.NON_IDEMPOTENT_WRITE, waits=True, requires_approval=False
-    )
+    tool = bench.tool("pay", ToolEffect.NON_IDEMPOTENT_WRITE, waits=True, requires_approval=False)
     session = build_session(calls_then_text(tool_call("pay")), [tool], tool_call_limit=LIMIT)
     with EmbeddedEngine(":memory:", clock=clock) as engine:
         sessions = engine.serve(session)

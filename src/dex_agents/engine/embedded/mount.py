@@ -31,7 +31,11 @@ from dex_agents.session.recording_io import ChannelKey, RecordedWrites, Recordin
 
 # Physical names percent-encode the instance, as the `dex` SDK does, so that a file can move
 # between this mount and an engine that the SDK talks to.
-_quote: Callable[[str], str] = lru_cache(maxsize=8192)(lambda key: quote(key, safe=""))
+@lru_cache(maxsize=8192)
+def _quote(key: str) -> str:
+    return quote(key, safe="")
+
+
 _unquote: Callable[[str], str] = lru_cache(maxsize=8192)(unquote)
 
 
@@ -129,7 +133,7 @@ class SessionMount:
             rpc_name=rpc.name,
             locks=rpc.locks,
             is_transactional=rpc.is_transactional,
-            load_attributes=tuple(_load_name(load) for load in rpc.loads),
+            load_attributes=_load_names(rpc.loads),
             load_channels=rpc.load_channels,
         )
 
@@ -221,6 +225,13 @@ class InstanceTexts(Mapping[str, str]):
         value = self._values.get(_quote(key))
         return default if value is None else _text(value)
 
+    def items(self) -> list[tuple[str, str]]:  # type: ignore[override]  # a list is faster to read
+        """Return all keys and texts."""
+        return [
+            (_unquote(key) if "%" in key else key, _text(value))
+            for key, value in self._values.items()
+        ]
+
     def __contains__(self, key: object) -> bool:
         """Tell whether there is such an instance."""
         return isinstance(key, str) and _quote(key) in self._values
@@ -238,8 +249,13 @@ def _map_texts(snapshot: Snapshot) -> dict[str, InstanceTexts]:
     return {name: InstanceTexts(instances) for name, instances in snapshot.maps.items()}
 
 
-def _load_name(load: ports.MapLoad) -> str:
-    return f"{load.map_name}/" if load.key is None else physical_name(load.map_name, load.key)
+def _load_names(loads: Sequence[ports.MapLoad]) -> tuple[str, ...]:
+    # An empty key names no instance, and on the wire its name would mean all of them.
+    return tuple(
+        f"{load.map_name}/" if load.key is None else physical_name(load.map_name, load.key)
+        for load in loads
+        if load.key != ""
+    )
 
 
 @lru_cache(maxsize=8192)
@@ -315,13 +331,13 @@ def _step_options(
             timeout=options.wait_for_timeout_seconds,
             retry=_retry(options.wait_for_retry),
             locks=options.wait_for_locks,
-            load_attributes=tuple(_load_name(load) for load in wait_loads),
+            load_attributes=_load_names(wait_loads),
         ),
         execute=MethodOptions(
             timeout=options.execute_timeout_seconds,
             retry=_retry(options.execute_retry),
             locks=options.execute_locks,
-            load_attributes=tuple(_load_name(load) for load in loads),
+            load_attributes=_load_names(loads),
         ),
         heartbeat_timeout=options.heartbeat_timeout_seconds,
         skips_wait_for=definition.wait_for is None,

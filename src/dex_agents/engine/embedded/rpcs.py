@@ -4,13 +4,13 @@
 import logging
 
 from dex_agents.engine.core import EngineCore
+from dex_agents.engine.embedded.failures import failure_of
 from dex_agents.engine.embedded.mount import SessionMount
 from dex_agents.engine.embedded.sdk_errors import handler_error
 from dex_agents.engine.kernel.values import text_value
 from dex_agents.engine.refusals import InvalidRequest
 from dex_agents.engine.requests import RpcCall
 from dex_agents.engine.store.streams import StreamKey
-from dex_agents.engine.embedded.failures import failure_of
 from dex_agents.session.definition import RpcDefinition
 from dex_agents.session.schema import AGENT_EVENTS
 

@@ -81,6 +81,7 @@ def begin_execute(
             attempt=0,
             due_at=transition.now,
             first_attempt_at=0.0,
+            started_at=0.0,
             checkpoint=None,
             condition=None,
             timers=(),

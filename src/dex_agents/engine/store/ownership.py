@@ -13,7 +13,6 @@ from types import TracebackType
 
 from dex_agents.errors import EngineFileInUseError, EngineStorageError
 
-
 # A forked child shares the lock with its parent and would keep it after the parent has died.
 _held: "weakref.WeakSet[FileOwnership]" = weakref.WeakSet()
 

@@ -11,6 +11,7 @@ from dex_agents_sync._seam.scheduler import BackgroundCall, CallPool
 from dex_agents.engine.clock import Clock
 from dex_agents.engine.core import EngineCore
 from dex_agents_sync.engine.embedded.emitter import EmbeddedEmitter, Posting
+from dex_agents.engine.embedded.failures import failure_of
 from dex_agents.engine.embedded.mount import SessionMount
 from dex_agents.engine.kernel.messages import (
     ExecuteResponse,
@@ -23,7 +24,6 @@ from dex_agents.engine.requests import AttemptKey, attempt_key
 from dex_agents.engine.store.streams import StreamKey
 from dex_agents.errors import StepCallError
 from dex_agents_sync.session.agent_session import AgentSession
-from dex_agents.engine.embedded.failures import failure_of
 from dex_agents.session.definition import PreparedCall, StepDefinition
 from dex_agents.session.schema import AGENT_EVENTS
 

@@ -29,13 +29,14 @@ TOOLS = {
 
 
 def respond(request: ModelRequest) -> ScriptedModelReply:
-    """Call the tool that the message names, or answer."""
+    """Call the tools that the message names, all at once, or answer."""
     text = ScriptedModelClient.user_texts(request)[-1]
     results = ScriptedModelClient.tool_results(request)
-    if results or text not in TOOLS:
+    named = [word for word in text.split() if word in TOOLS]
+    if results or not named:
         outputs = "; ".join(result.output for result in results)
         return ScriptedModelReply(text=f"done {text}: {outputs}")
-    return ScriptedModelReply(tool_calls=[tool_call(text, value="1")])
+    return ScriptedModelReply(tool_calls=[tool_call(name, value="1") for name in named])
 
 
 class GatedModel(ScriptedModelClient):

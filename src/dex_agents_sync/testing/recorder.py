@@ -57,8 +57,8 @@ class StepRecorder:
     session: AgentSession
     attributes: dict[str, str] = field(default_factory=dict[str, str])
     maps: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
-    pending: dict[ChannelKey, list[PendingMessage]] = field(
-        default_factory=dict[ChannelKey, list[PendingMessage]]
+    pending: dict[ChannelKey, Sequence[PendingMessage]] = field(
+        default_factory=dict[ChannelKey, Sequence[PendingMessage]]
     )
     flow_id: str = "session-1"
     now: datetime = datetime(2030, 1, 1, tzinfo=UTC)
@@ -68,6 +68,7 @@ class StepRecorder:
         step: str = "",
         *,
         loads: Sequence[MapLoad] = (),
+        load_channels: Sequence[str] = (),
         attempt: int = 1,
         wait_results: Mapping[ChannelKey, Sequence[str]] | None = None,
         fired_timers: Sequence[int] = (),
@@ -85,7 +86,7 @@ class StepRecorder:
             maps=self.maps,
             loaded_maps=loads,
             channel_sizes={name: len(waiting) for name, waiting in self.pending.items()},
-            pending=self.pending,
+            pending={(name, None): [] for name in load_channels} | dict(self.pending),
             wait_results=wait_results,
             fired_timers=fired_timers,
             recovery_error=recovery_error,
@@ -166,7 +167,7 @@ class StepRecorder:
     def run_rpc(self, name: str, rpc_input: str | None = None) -> tuple[RpcResult, RecordedWrites]:
         """Run an RPC handler and return its answer and what it wrote."""
         rpc = self.session.rpcs[name]
-        io = self.io(loads=rpc.loads)
+        io = self.io(loads=rpc.loads, load_channels=rpc.load_channels)
         return rpc.handler(self.session, io, rpc_input), io.writes
 
 

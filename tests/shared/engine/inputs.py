@@ -13,7 +13,7 @@ from dex_agents.engine.kernel.waits import (
     WaitMode,
 )
 
-CHANNELS = ("c", "d", "map/x")
+CHANNELS = ("c", "map/x")
 LOCKS = ("a", "b")
 ATTRIBUTES = ("a", "b", "map/x", "map/y")
 STEP_TYPES = ("A", "B", "C")

@@ -149,8 +149,13 @@ class KernelMachine(RuleBasedStateMachine):
         return data.draw(st.sampled_from(some))
 
     @precondition(lambda self: self.tasks)
-    @rule(data=st.data(), then=then_pauses)
-    def answer(self, data: st.DataObject, then: float | None) -> None:
+    @rule(data=st.data(), pauses=st.lists(then_pauses, min_size=1, max_size=4))
+    def work(self, data: st.DataObject, pauses: list[float | None]) -> None:
+        for pause in pauses:
+            self.answer(data)
+            self.maybe_commit(pause)
+
+    def answer(self, data: st.DataObject) -> None:
         task = self.draw_task(data)
         found = self.running(task)
         effects, deleted = self.draw_effects(data, task.snapshot)
@@ -171,7 +176,6 @@ class KernelMachine(RuleBasedStateMachine):
                 flow.wait(found, response.condition, self.now)
             else:
                 flow.decide(response.decision, task.step_id, found, self.now)
-        self.maybe_commit(then)
 
     @precondition(lambda self: self.tasks)
     @rule(

@@ -36,12 +36,12 @@ class FileOwnership:
             EngineFileInUseError: Another engine, in this process or another, holds it.
             EngineStorageError: The lock file cannot be created.
         """
-        if path.is_dir():
-            raise EngineStorageError(f"cannot open {path}: it is a folder; name a file in it")
         self.path = path.with_name(path.name + ".lock")
         self._pid = os.getpid()
         self._file = -1
         try:
+            if path.is_dir():
+                raise EngineStorageError(f"cannot open {path}: it is a folder; name a file in it")
             self._file = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o644)
             is_locked = _try_lock(self._file)
         except OSError as error:

@@ -8,6 +8,7 @@ background and send their results as requests.
 
 import logging
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
@@ -76,6 +77,7 @@ class EmbeddedEngine:
         self._watchers: dict[StreamKey, list[Event]] = {}
         self._failure: BaseException | None = EngineStoppedError("the engine is not started")
         self._pid = 0
+        self._refused_commits = 0
 
     # -- life ----------------------------------------------------------------------------------
 
@@ -101,6 +103,7 @@ class EmbeddedEngine:
         self._mailbox: Mailbox[Request[object]] = Mailbox()
         self._ready: list[Request[object]] = []
         self._wave: list[Request[object]] = []
+        self._postponed: list[tuple[float, Request[object]]] = []
         self._is_stopping = False
         self._quiet = Event()
         self._pid = os.getpid()
@@ -152,6 +155,11 @@ class EmbeddedEngine:
     def commits(self) -> int:
         """How many transactions the engine has made since it started."""
         return self._store.commits
+
+    @property
+    def refused_commits(self) -> int:
+        """How many transactions the disk has refused since the engine started."""
+        return self._refused_commits
 
     # -- serving -------------------------------------------------------------------------------
 
@@ -233,6 +241,8 @@ class EmbeddedEngine:
             while not self._is_stopping:
                 self._take_turn()
             self._worker.cancel_all()
+            for _, request in self._postponed:
+                self._run_wave([request])
             self._store.close()
             is_closed = True
             failure = EngineStoppedError("the engine is closed")
@@ -260,10 +270,15 @@ class EmbeddedEngine:
 
     def _take_turn(self) -> None:
         requests, self._ready = self._ready, []
+        requests.extend(self._take_postponed())
         if requests or self._skip_time():
             requests.extend(self._mailbox.drain())
         else:
             requests = self._mailbox.take(self._wait_seconds())
+        self._run_wave(requests)
+
+    def _run_wave(self, requests: list[Request[object]]) -> None:
+        """Make all changes of these requests durable, and only then act on them."""
         self._wave = requests
         self._core.begin(self.clock.now())
         for request in requests:
@@ -280,9 +295,32 @@ class EmbeddedEngine:
                 logger.error("the engine failed: %s", request.own_error, exc_info=request.own_error)
         self._act(self._core.take_effects())
 
+    def _survive(self, requests: list[Request[object]], error: EngineStorageError) -> None:
+        """Tell a caller that the disk refused, and keep the engine's own work for later."""
+        logger.error("%s", error)
+        self._refused_commits += 1
+        if len(requests) > 1:
+            # One that is too large must not fail the others, nor those that only read.
+            for request in requests:
+                self._run_wave([request])
+            return
+        self._wave = []
+        for request in requests:
+            if request.ticket is None:
+                self._postponed.append((time.monotonic() + _STORAGE_RETRY_SECONDS, request))
+            else:
+                request.refuse(error)
+
+    def _take_postponed(self) -> list[Request[object]]:
+        now = time.monotonic()
+        due = [request for moment, request in self._postponed if moment <= now]
+        if due:
+            self._postponed = [entry for entry in self._postponed if entry[0] > now]
+        return due
+
     def _wait_seconds(self) -> float | None:
         """Return how long the loop may sleep; `None` until somebody posts."""
-        bounds: list[float] = []
+        bounds = [max(0.0, moment - time.monotonic()) for moment, _ in self._postponed[:1]]
         events_due = self._store.events_due_in()
         if events_due is not None:
             bounds.append(events_due)
@@ -301,16 +339,6 @@ class EmbeddedEngine:
             return False
         self.clock.jump_to(due)
         return True
-
-    def _survive(self, requests: list[Request[object]], error: EngineStorageError) -> None:
-        """Tell the callers, and offer the engine's own work again after a rest."""
-        logger.error("%s", error)
-        self._wave = []
-        for request in requests:
-            request.refuse(error)
-        self._ready = [request for request in requests if request.ticket is None]
-        rest = Event()
-        rest.wait(_STORAGE_RETRY_SECONDS)
 
     def _act(self, effects: WaveEffects) -> None:
         for key in effects.appended:

@@ -1,0 +1,2 @@
+# twin: shared
+"""The chat pages in a real browser."""

@@ -4,12 +4,13 @@
 import os
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
 
-from tests.examples.servers import EXAMPLES, ExampleServer
+from tests.examples.servers import EXAMPLES, ExampleServer, running_example
 
 CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
 # A machine with few cores runs a browser and a server side by side.
@@ -31,30 +32,43 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
+@pytest.fixture(scope="module", params=EXAMPLES)
+def server(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ExampleServer]:
+    """Run an example for the tests of one module, each with a session of its own."""
+    with running_example(request.param, tmp_path_factory.mktemp(request.param)) as server:
+        yield server
+
+
 @pytest.fixture(params=EXAMPLES)
-def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ExampleServer]:
+def own_server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ExampleServer]:
     """Run an example for one test, which may kill it."""
-    server = ExampleServer(request.param, tmp_path)
-    server.start()
-    yield server
-    server.stop_if_running()
-    assert server.log.read_text() == ""
+    with running_example(request.param, tmp_path) as server:
+        yield server
 
 
 @pytest.fixture
-def context(browser: Browser, server: ExampleServer) -> Iterator[BrowserContext]:
-    """Give the test a browser window of its own."""
+def page(browser: Browser, server: ExampleServer) -> Iterator[Page]:
+    """Open a tab in a window of its own."""
+    with open_page(browser, server) as page:
+        yield page
+
+
+@pytest.fixture
+def own_page(browser: Browser, own_server: ExampleServer) -> Iterator[Page]:
+    """Open a tab on a server that may be killed."""
+    with open_page(browser, own_server) as page:
+        yield page
+
+
+@contextmanager
+def open_page(browser: Browser, server: ExampleServer) -> Iterator[Page]:
+    """Open a tab; an error on its console fails the test."""
     context = browser.new_context(
         base_url=server.base_url, viewport={"width": 1100, "height": 760}, reduced_motion="reduce"
     )
     context.set_default_timeout(WAIT_MILLISECONDS)
-    yield context
-    context.close()
-
-
-@pytest.fixture
-def page(context: BrowserContext) -> Iterator[Page]:
-    """Open a tab; an error on its console fails the test."""
     page = context.new_page()
     complaints: list[str] = []
 
@@ -65,4 +79,5 @@ def page(context: BrowserContext) -> Iterator[Page]:
     page.on("console", note)
     page.on("pageerror", lambda error: complaints.append(str(error)))
     yield page
+    context.close()
     assert complaints == []

@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.examples.servers import EXAMPLES, Chat, ExampleServer, new_chat
+from tests.examples.servers import EXAMPLES, Chat, ExampleServer, new_chat, running_example
 
 
 @pytest.fixture(scope="module", params=EXAMPLES)
@@ -15,22 +15,15 @@ def server(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[ExampleServer]:
     """Run an example for the tests of one module, each with a session of its own."""
-    server = ExampleServer(request.param, tmp_path_factory.mktemp(request.param))
-    server.start()
-    yield server
-    server.stop_if_running()
-    # Whatever the tests did, no exception reached the log.
-    assert server.log.read_text() == ""
+    with running_example(request.param, tmp_path_factory.mktemp(request.param)) as server:
+        yield server
 
 
 @pytest.fixture(params=EXAMPLES)
 def own_server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ExampleServer]:
     """Run an example for one test, which may kill it."""
-    server = ExampleServer(request.param, tmp_path)
-    server.start()
-    yield server
-    server.stop_if_running()
-    assert server.log.read_text() == ""
+    with running_example(request.param, tmp_path) as server:
+        yield server
 
 
 @pytest.fixture

@@ -92,6 +92,18 @@ class ExampleServer:
             self._end(signal.SIGKILL)
 
 
+@contextmanager
+def running_example(example: str, folder: Path) -> Iterator[ExampleServer]:
+    """Run an example, which must log nothing: no exception, whatever is done to it."""
+    server = ExampleServer(example, folder)
+    server.start()
+    try:
+        yield server
+    finally:
+        server.stop_if_running()
+    assert server.log.read_text() == ""
+
+
 class Chat:
     """One conversation, as a browser has it."""
 

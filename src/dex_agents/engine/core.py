@@ -11,7 +11,7 @@ import random
 from collections.abc import Callable
 from dataclasses import replace
 
-from dex_agents.engine.flows import FlowTable
+from dex_agents.engine.flows import FlowTable, release_locks
 from dex_agents.engine.kernel.advance import advance
 from dex_agents.engine.kernel.messages import (
     ExecuteResponse,
@@ -307,7 +307,7 @@ class EngineCore:
         if taken:
             raise LocksTaken(f"{request.rpc_name}: {', '.join(sorted(taken))} is locked")
         token = self._new_id()
-        state.rpc_locks.update(dict.fromkeys(request.locks, token))
+        self._flows.take_locks(state, request.locks, token)
         snapshot = take_snapshot(state, request.load_attributes, request.load_channels)
         return RpcCall(token=token, request=request, state=state, snapshot=snapshot)
 
@@ -322,7 +322,7 @@ class EngineCore:
         if not response.has_effects and not request.needs_active_flow:
             return
         state = self._readable(request.flow_id, call.state.run.run_id)
-        _release(state, call)
+        release_locks(state, call.token)
         if not state.is_active:
             raise FlowNotActive(f"Flow {request.flow_id!r} is {state.run.status.value}")
         if request.needs_active_flow:
@@ -340,7 +340,7 @@ class EngineCore:
         """Release the locks of an RPC whose handler failed."""
         state = self._flows.latest(call.request.flow_id)
         if state is not None:
-            _release(state, call)
+            release_locks(state, call.token)
             self._let_go_on(state, call.request)
 
     def _let_go_on(self, state: FlowState, request: RpcRequest) -> None:
@@ -356,10 +356,3 @@ class EngineCore:
         """Append an event; readers of this process see it at once."""
         self.store.append_event(key, source, value, self.now, capacity_bytes)
         self._flows.effects.appended.add(key)
-
-
-def _release(state: FlowState, call: RpcCall) -> None:
-    # The state may have been read again since the RPC began; the locks were carried over.
-    for lock in call.request.locks:
-        if state.rpc_locks.get(lock) == call.token:
-            del state.rpc_locks[lock]

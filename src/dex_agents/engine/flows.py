@@ -50,6 +50,8 @@ class FlowTable:
         self._fired_until = -math.inf
         # Flows whose attempts of an earlier engine are not yet stored as interrupted.
         self._left_behind: set[str] = set()
+        # The RPC locks that this wave has taken, by the token of their RPC.
+        self._new_locks: list[tuple[FlowState, str]] = []
         # What a Flow that was dropped after a refused commit had in memory only.
         self._dropped: dict[str, FlowState] = {}
         # At most one current entry per Flow; `_due_at` tells it from those it replaced.
@@ -140,6 +142,12 @@ class FlowTable:
             self.effects.closed_flows.add(state.run.flow_id)
         self._touched.add(state.run.flow_id)
 
+    def take_locks(self, state: FlowState, locks: tuple[str, ...], token: str) -> None:
+        """Hold locks for an RPC; a refused commit of this wave takes them away again."""
+        if locks:
+            state.rpc_locks.update(dict.fromkeys(locks, token))
+            self._new_locks.append((state, token))
+
     def commit(self) -> None:
         """Let due timers fire, hand out what is ready, and make the whole wave durable.
 
@@ -155,6 +163,7 @@ class FlowTable:
             raise
         self._left_behind -= self._touched
         self._touched.clear()
+        self._new_locks.clear()
         for flow_id in self.effects.closed_flows:
             self._loaded.pop(flow_id, None)
             self._due_at.pop(flow_id, None)
@@ -167,6 +176,9 @@ class FlowTable:
         return effects
 
     def _forget_wave(self) -> None:
+        for holder, token in self._new_locks:
+            release_locks(holder, token)
+        self._new_locks.clear()
         for flow_id in self._touched:
             state = self._loaded.pop(flow_id, None)
             if state is not None and (state.rpc_locks or state.heartbeats):
@@ -258,3 +270,8 @@ class FlowTable:
 def attempt_of(run_id: str, step: StepExecution) -> AttemptKey:
     """Return the key of a Step's running attempt."""
     return AttemptKey(run_id, step.step_id, step.method.value, step.attempt)
+
+
+def release_locks(state: FlowState, token: str) -> None:
+    """Let go of the locks of one RPC."""
+    state.rpc_locks = {lock: held for lock, held in state.rpc_locks.items() if held != token}

@@ -29,6 +29,7 @@ from dex_agents.engine.requests import (
 )
 from dex_agents.engine.store.file import Durability, Store
 from dex_agents.engine.store.streams import StreamKey
+from dex_agents.errors import EngineStorageError
 
 T = TypeVar("T")
 
@@ -289,3 +290,13 @@ class Engine:
 def rpc_request(flow_id: str = FLOW_ID, **options: object) -> RpcRequest:
     """Return an RPC request."""
     return RpcRequest(flow_id=flow_id, rpc_name="rpc", **options)  # type: ignore[arg-type]
+
+
+def refuse_next_commit(engine: Engine) -> None:
+    """Let the disk refuse one commit, before anything of it is written."""
+
+    def refuse(moment: str, number: int) -> None:
+        engine.store.on_commit = None
+        raise EngineStorageError("the disk is full")
+
+    engine.store.on_commit = refuse

@@ -10,8 +10,14 @@ from dataclasses import dataclass, field
 
 from dex_agents.engine.kernel.messages import Decision, Effects, StepMovement
 from dex_agents.engine.kernel.options import MethodOptions, StepOptions
-from dex_agents.engine.kernel.values import NULL, Value
-from dex_agents.engine.kernel.waits import ChannelCondition, WaitingCondition, WaitMode
+from dex_agents.engine.kernel.state import FlowState, Snapshot, StepExecution
+from dex_agents.engine.kernel.values import NULL, Value, value_text
+from dex_agents.engine.kernel.waits import (
+    ChannelCondition,
+    TimerCondition,
+    WaitingCondition,
+    WaitMode,
+)
 
 INTERRUPTED = "WORKER_DISCONNECTED"
 
@@ -284,6 +290,7 @@ def winner(
 ) -> dict[int, int] | None:
     """Return how many messages each channel condition of the first satisfied candidate takes."""
     timers, channels = list(enumerate(condition.timers)), list(enumerate(condition.channels))
+    candidates: list[tuple[list[tuple[int, TimerCondition]], list[tuple[int, ChannelCondition]]]]
     if not timers and not channels:
         candidates = [([], [])]
     elif condition.mode is WaitMode.ALL:
@@ -322,3 +329,80 @@ def _shares(channels: list[tuple[int, ChannelCondition]], left: dict[str, int]) 
             shares[i] += 1
             left[condition.channel] -= 1
     return shares
+
+
+def assert_snapshot(snapshot: Snapshot, flow: ModelFlow) -> None:
+    """Check that a snapshot is the state of now."""
+    plain = {name: value for name, value in flow.attributes.items() if "/" not in name}
+    items = {
+        name.partition("/")[2]: value for name, value in flow.attributes.items() if "/" in name
+    }
+    assert snapshot.attributes == plain
+    assert snapshot.maps == {"map": items}
+    waiting = {name: queue for name, queue in flow.channels.items() if queue}
+    assert snapshot.channel_sizes == {name: len(queue) for name, queue in waiting.items()}
+    assert {
+        name: [value_text(m.value) for m in messages]
+        for name, messages in snapshot.messages.items()
+        if messages
+    } == waiting
+
+
+def assert_state(state: FlowState, flow: ModelFlow) -> None:
+    """Compare a loaded run with the model."""
+    assert state.run.status.value == flow.status
+    assert state.run.completion_requested is flow.completing
+    assert list(state.run.outputs) == flow.outputs
+    attributes = dict(state.attributes)
+    for name, instances in state.maps.items():
+        attributes.update((f"{name}/{key}", value) for key, value in instances.items())
+    assert attributes == flow.attributes
+    assert {
+        name: [value_text(m.value) for m in waiting] for name, waiting in state.channels.items()
+    } == {name: queue for name, queue in flow.channels.items() if queue}
+    assert state.counters == flow.counters
+    assert {s.step_id: step_facts(s) for s in state.steps.values()} == {
+        s.step_id: model_facts(s) for s in flow.steps.values()
+    }
+    by_age = sorted(state.steps.values(), key=lambda s: s.since)
+    assert [s.step_id for s in by_age] == [
+        s.step_id for s in sorted(flow.steps.values(), key=lambda s: s.since)
+    ]
+
+
+def step_facts(step: StepExecution) -> dict[str, object]:
+    error = step.recovery_error
+    return {
+        "movement": (step.step_type, step.input, step.options, step.source),
+        "place": (step.method.value, step.phase.value, step.attempt),
+        "times": (step.first_attempt_at, step.started_at, step.timers),
+        "due": step.due_at if step.phase == "ready" else None,
+        "checkpoint": step.checkpoint,
+        "condition": step.condition,
+        "results": None
+        if step.results is None
+        else (
+            step.results.timers,
+            tuple(
+                (c.channel, None if c.values is None else tuple(map(value_text, c.values)))
+                for c in step.results.channels
+            ),
+        ),
+        "error": None if error is None else (error.detail, error.error_type),
+        "wait_failed": step.wait_for_failed,
+    }
+
+
+def model_facts(step: ModelStep) -> dict[str, object]:
+    movement = step.movement
+    return {
+        "movement": (movement.step_type, movement.input, movement.options, step.source),
+        "place": (step.method, step.phase, step.attempt),
+        "times": (step.first_at, step.started_at, step.timers),
+        "due": step.due if step.phase == "ready" else None,
+        "checkpoint": step.checkpoint,
+        "condition": step.condition,
+        "results": step.results,
+        "error": step.error,
+        "wait_failed": step.wait_failed,
+    }

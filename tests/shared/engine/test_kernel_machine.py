@@ -7,106 +7,54 @@ must say the same.
 """
 
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
 
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+from hypothesis.stateful import initialize, precondition, rule
 
-from dex_agents.engine.core import EngineCore
 from dex_agents.engine.kernel.messages import (
-    Effects,
     ExecuteResponse,
     Failure,
     RpcResponse,
     StepMovement,
-    Task,
     WaitForResponse,
 )
-from dex_agents.engine.kernel.state import FlowState, Method, RunStatus, Snapshot, StepExecution
-from dex_agents.engine.kernel.values import text_value, value_text
+from dex_agents.engine.kernel.state import Method, RunStatus
+from dex_agents.engine.kernel.values import text_value
 from dex_agents.engine.refusals import (
     FlowAlreadyExists,
     FlowMissing,
     FlowNotActive,
     InvalidRequest,
     LocksTaken,
-    MessageGone,
     RequestRefused,
 )
-from dex_agents.engine.requests import RpcCall, RpcRequest, StartRequest, attempt_key
+from dex_agents.engine.requests import RpcRequest, StartRequest, attempt_key
 from dex_agents.engine.store.cut import StoreCut
-from dex_agents.engine.store.file import Store
 from dex_agents.errors import EngineStorageError
 from tests.shared.engine.harness import assert_file_equals_memory
 from tests.shared.engine.inputs import (
-    ATTRIBUTES,
     CHANNELS,
     LOCKS,
     decisions,
     movements,
     waiting_conditions,
 )
-from tests.shared.engine.model import ModelFlow, ModelStep
+from tests.shared.engine.machine import (
+    MOST_FLOWS,
+    SERVED_FROM_START,
+    SERVED_LATER,
+    ModelledCore,
+    pauses,
+    rarely,
+    then_pauses,
+)
+from tests.shared.engine.model import ModelFlow, assert_snapshot
 
-T = TypeVar("T")
 
-MOST_FLOWS = 5
-SERVED_FROM_START = "Served"
-SERVED_LATER = "ServedLater"
-pauses = st.sampled_from([0.0, 0.0, 0.5, 1.0, 2.0, 5.0, 9.0, 30.0])
-# Most waves hold one request, some hold several.
-then_pauses = pauses | pauses | st.none()
-rarely = st.integers(0, 9).map(lambda number: number == 9)
-
-
-class KernelMachine(RuleBasedStateMachine):
-    """One core on a store in memory, its worker, its clients and its clock."""
-
-    reuses_snapshots = True
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.now = 1_000_000.0
-        self.flows: dict[str, ModelFlow] = {}
-        self.committed: dict[str, ModelFlow] = {}
-        self.run_ids: dict[str, str] = {}
-        self.tasks: list[Task] = []
-        self.calls: list[RpcCall] = []
-        self.closed_runs: dict[str, str] = {}
-        self.inputs: dict[tuple[str, str], object] = {}
-        self.consumers: dict[str, str] = {}
-        self.payloads = 0
-        self.open_engine()
-
-    def open_engine(self) -> None:
-        self.served = {SERVED_FROM_START}
-        self.store = Store(self.path())
-        self.core = EngineCore(self.store, reuses_snapshots=self.reuses_snapshots)
-        self.core.open(self.now)
-        self.core.serve(SERVED_FROM_START)
-
-    def path(self) -> str:
-        return ":memory:"
-
-    def teardown(self) -> None:
-        self.store.abandon()
-
-    # -- what the shell asks -------------------------------------------------------------------
-
-    def expect(
-        self, refusal: type[RequestRefused] | None, work: Callable[[EngineCore], T]
-    ) -> T | None:
-        """Do a request that must be refused exactly so, or not at all."""
-        try:
-            result = work(self.core)
-        except RequestRefused as error:
-            assert type(error) is refusal, error
-            return None
-        assert refusal is None, f"expected {refusal}"
-        return result
+class KernelMachine(ModelledCore):
+    """Everything a shell can ask of a core, and commits that succeed or are refused."""
 
     @initialize(movement=movements)
     def start_first_flow(self, movement: StepMovement) -> None:
@@ -270,45 +218,42 @@ class KernelMachine(RuleBasedStateMachine):
             flow.settle(self.now)
         self.maybe_commit(then)
 
-    @rule(data=st.data(), really=rarely)
-    def stop_flow(self, data: st.DataObject, really: bool) -> None:
-        if not really:
-            return
+    @rule(data=st.data(), request=st.sampled_from(["skip", "skip", "serve", "stop"]))
+    def administer(self, data: st.DataObject, request: str) -> None:
         flow_id = self.draw_flow(data)
-        refusal = self.refusal_unless_running(flow_id)
-        self.expect(refusal, lambda core: core.stop_flow(flow_id, RunStatus.CANCELED, "enough"))
-        if refusal is None:
-            self.flows[flow_id].close("canceled")
-
-    def refusal_unless_running(self, flow_id: str) -> type[RequestRefused] | None:
         flow = self.flows.get(flow_id)
+        refusal: type[RequestRefused] | None = None
         if flow is None:
-            return FlowMissing
-        return None if flow.status == "running" else FlowNotActive
+            refusal = FlowMissing
+        elif flow.status != "running":
+            refusal = FlowNotActive
+        if request == "serve":
+            self.core.serve(SERVED_LATER)
+            self.served.add(SERVED_LATER)
+        elif request == "skip":
+            self.skip_timer(data, flow_id, refusal)
+        elif data.draw(rarely):
+            self.expect(refusal, lambda core: core.stop_flow(flow_id, RunStatus.CANCELED, "enough"))
+            if flow is not None and refusal is None:
+                flow.close("canceled")
 
-    @rule(data=st.data(), index=st.integers(-1, 2), then=then_pauses)
-    def skip_timer(self, data: st.DataObject, index: int, then: float | None) -> None:
-        flow_id = self.draw_flow(data)
-        refusal = self.refusal_unless_running(flow_id)
-        steps = self.flows[flow_id].steps if flow_id in self.flows else {}
-        step_id = data.draw(st.sampled_from([*steps, "A-99"]))
-        step = steps.get(step_id)
-        has_timer = step is not None and step.phase == "waiting" and index in range(len(step.timers))
-        if refusal is None and not has_timer:
+    def skip_timer(
+        self, data: st.DataObject, flow_id: str, refusal: type[RequestRefused] | None
+    ) -> None:
+        index = data.draw(st.integers(-1, 2))
+        flow = self.flows.get(flow_id)
+        waiting = [s for s in flow.steps.values() if s.timers] if flow is not None else []
+        step = data.draw(st.sampled_from(waiting)) if waiting else None
+        step_id = "A-99" if step is None else step.step_id
+        if refusal is None and (step is None or index not in range(len(step.timers))):
             refusal = InvalidRequest
         self.expect(refusal, lambda core: core.skip_timer(flow_id, step_id, index))
         if refusal is None:
-            assert step is not None
+            assert flow is not None and step is not None
             timers = list(step.timers)
             timers[index] = min(timers[index], self.now)
             step.timers = tuple(timers)
-            self.flows[flow_id].settle(self.now)
-        self.maybe_commit(then)
-
-    @rule()
-    def serve_more(self) -> None:
-        self.core.serve(SERVED_LATER)
-        self.served.add(SERVED_LATER)
+            flow.settle(self.now)
 
     # -- waves ---------------------------------------------------------------------------------
 
@@ -317,6 +262,7 @@ class KernelMachine(RuleBasedStateMachine):
         self.pass_in_model()
         self.core.commit()
         self.committed = {flow_id: flow.copy() for flow_id, flow in self.flows.items()}
+        self.committed_tokens = {call.token for call in self.calls}
         effects = self.core.take_effects()
         for task in effects.tasks:
             self.check_task(task)
@@ -352,138 +298,6 @@ class KernelMachine(RuleBasedStateMachine):
         self.core.begin(self.now)
         self.commit(0.0)
 
-    def roll_back(self) -> None:
-        before = self.flows
-        self.flows = {flow_id: flow.copy() for flow_id, flow in self.committed.items()}
-        for flow_id, flow in self.flows.items():
-            flow.rpc_locks, flow.beats = before[flow_id].rpc_locks, before[flow_id].beats
-
-    def pass_in_model(self) -> None:
-        """Let the model do what a commit does: fire what is due, hand out what is ready."""
-        for flow in self.flows.values():
-            if flow.status == "running":
-                flow.fire_due(self.now)
-                for step in list(flow.steps.values()):
-                    is_due = step.phase == "ready" and step.due <= self.now
-                    if is_due and flow.flow_type in self.served:
-                        flow.hand_out(step, self.now)
-
-    # -- what must hold ------------------------------------------------------------------------
-
-    def check_task(self, task: Task) -> None:
-        """Check a committed hand-out against the model and everything handed out before."""
-        flow = self.flows[task.flow_id]
-        step = flow.steps[task.step_id]
-        assert task.run_id == self.run_ids[task.flow_id]
-        assert (task.method.value, task.attempt) == (step.method, step.attempt)
-        assert (task.input, task.source) == (step.movement.input, step.source)
-        assert (task.started_at, task.first_attempt_at) == (self.now, step.first_at)
-        assert task.checkpoint == step.checkpoint
-        assert task.wait_for_failed is step.wait_failed
-        maximum = step.current.retry.maximum_attempts
-        assert task.attempt <= maximum or not maximum
-        if task.attempt == 1 or not self.reuses_snapshots:
-            assert_snapshot(task.snapshot, flow)
-        # The same Step execution ID is always the same execution.
-        identity = (task.step_type, task.input, task.source)
-        assert self.inputs.setdefault((task.run_id, task.step_id), identity) == identity
-        for channel in task.results.channels if task.results else ():
-            for value in channel.values or ():
-                payload = str(value.data)
-                assert self.consumers.setdefault(payload, task.step_id) == task.step_id
-
-    def check_everything(self) -> None:
-        assert_file_equals_memory(self.core)
-        for flow_id, flow in self.flows.items():
-            record = self.store.find_run(flow_id)
-            assert record is not None
-            state = self.store.load(record)
-            assert_state(state, flow)
-            # Each message is in exactly one place.
-            waiting = [p for queue in flow.channels.values() for p in queue]
-            assert sorted(flow.published) == sorted(waiting + flow.consumed + flow.deleted)
-            held = [lock for step in state.steps.values() for lock in step.held_locks]
-            held += flow.rpc_locks if flow.status == "running" else []
-            assert len(held) == len(set(held))
-            if flow.status != "running":
-                ended = self.closed_runs.setdefault(record.run_id, flow.status)
-                assert ended == record.status.value
-        self.check_next_due()
-
-    def check_next_due(self) -> None:
-        times = [
-            due
-            for flow in self.flows.values()
-            if flow.status == "running"
-            for due in flow.next_due(self.now, flow.flow_type in self.served)
-        ]
-        assert self.core.next_due() == (min(times) if times else None)
-
-    # -- helpers -------------------------------------------------------------------------------
-
-    def draw_task(self, data: st.DataObject) -> Task:
-        """Draw a task, mostly one that still runs."""
-        running = [task for task in self.tasks if self.running(task) is not None]
-        is_late = not running or data.draw(st.integers(0, 9)) == 0
-        return data.draw(st.sampled_from(self.tasks if is_late else running))
-
-    def running(self, task: Task) -> ModelStep | None:
-        flow = self.flows.get(task.flow_id)
-        if flow is None or self.run_ids[task.flow_id] != task.run_id:
-            return None
-        return flow.running(task.step_id, task.method.value, task.attempt)
-
-    def draw_effects(
-        self, data: st.DataObject, snapshot: Snapshot
-    ) -> tuple[Effects, list[tuple[str, str]]]:
-        """Draw what a method or RPC writes, and the (channel, payload) of what it deletes."""
-        published = []
-        for channel in data.draw(st.lists(st.sampled_from(CHANNELS), min_size=1, max_size=3)):
-            self.payloads += 1
-            published.append((channel, text_value(f"message {self.payloads}")))
-        readable = [(c, m) for c, waiting in snapshot.messages.items() for m in waiting]
-        doomed = data.draw(st.lists(st.sampled_from(readable), max_size=1)) if readable else []
-        attribute = st.tuples(st.sampled_from(ATTRIBUTES), st.sampled_from(["1", "2", None]))
-        effects = Effects(
-            attributes=tuple(
-                (name, text_value(text))
-                for name, text in data.draw(st.lists(attribute, max_size=2))
-            ),
-            deleted_messages=tuple((channel, m.message_id) for channel, m in doomed),
-            published=tuple(published),
-        )
-        return effects, [(channel, str(m.value.data)) for channel, m in doomed]
-
-    def held_locks(self, flow: ModelFlow) -> set[str]:
-        steps = [s for s in flow.steps.values() if s.phase in ("ready", "running")]
-        return {lock for s in steps for lock in s.current.locks} | flow.rpc_locks.keys()
-
-    def flow_of(self, call: RpcCall) -> ModelFlow | None:
-        flow_id = call.request.flow_id
-        is_same_run = self.run_ids.get(flow_id) == call.state.run.run_id
-        return self.flows.get(flow_id) if is_same_run else None
-
-    def refusal_of(
-        self,
-        call: RpcCall,
-        response: RpcResponse,
-        flow: ModelFlow | None,
-        deleted: list[tuple[str, str]],
-    ) -> type[RequestRefused] | None:
-        if not response.has_effects and not call.request.needs_active_flow:
-            return None
-        if flow is None:
-            return FlowMissing
-        if flow.status != "running":
-            return FlowNotActive
-        is_gone = any(payload not in flow.channels.get(channel, []) for channel, payload in deleted)
-        return MessageGone if is_gone and call.request.needs_active_flow else None
-
-    def release(self, call: RpcCall, flow: ModelFlow) -> None:
-        for lock in call.request.locks:
-            if flow.rpc_locks.get(lock) == call.token:
-                del flow.rpc_locks[lock]
-
 
 class RestartingMachine(KernelMachine):
     """The same on a file, with an engine that ends and starts again at any moment."""
@@ -501,8 +315,14 @@ class RestartingMachine(KernelMachine):
         super().teardown()
         self.folder.cleanup()
 
-    @rule(ending=st.sampled_from(["close", "cut", "cut before", "cut after"]), away=pauses)
-    def restart(self, ending: str, away: float) -> None:
+    @rule(
+        data=st.data(),
+        ending=st.sampled_from(["close", "cut", "cut before", "cut after"]),
+        away=pauses,
+    )
+    def restart(self, data: st.DataObject, ending: str, away: float) -> None:
+        if not data.draw(st.sampled_from([True, False, False])):
+            return
         if ending == "close":
             self.store.close()
         else:
@@ -535,86 +355,10 @@ class RestartingMachine(KernelMachine):
             return
 
 
-def assert_snapshot(snapshot: Snapshot, flow: ModelFlow) -> None:
-    """Check that a snapshot is the state of now."""
-    plain = {name: value for name, value in flow.attributes.items() if "/" not in name}
-    items = {
-        name.partition("/")[2]: value for name, value in flow.attributes.items() if "/" in name
-    }
-    assert snapshot.attributes == plain
-    assert snapshot.maps == {"map": items}
-    waiting = {name: queue for name, queue in flow.channels.items() if queue}
-    assert snapshot.channel_sizes == {name: len(queue) for name, queue in waiting.items()}
-    assert {
-        name: [value_text(m.value) for m in messages]
-        for name, messages in snapshot.messages.items()
-        if messages
-    } == waiting
-
-
-def assert_state(state: FlowState, flow: ModelFlow) -> None:
-    """Compare a loaded run with the model."""
-    assert state.run.status.value == flow.status
-    assert state.run.completion_requested is flow.completing
-    assert list(state.run.outputs) == flow.outputs
-    attributes = dict(state.attributes)
-    for name, instances in state.maps.items():
-        attributes.update((f"{name}/{key}", value) for key, value in instances.items())
-    assert attributes == flow.attributes
-    assert {
-        name: [value_text(m.value) for m in waiting] for name, waiting in state.channels.items()
-    } == {name: queue for name, queue in flow.channels.items() if queue}
-    assert state.counters == flow.counters
-    assert {s.step_id: step_facts(s) for s in state.steps.values()} == {
-        s.step_id: model_facts(s) for s in flow.steps.values()
-    }
-    by_age = sorted(state.steps.values(), key=lambda s: s.since)
-    assert [s.step_id for s in by_age] == [
-        s.step_id for s in sorted(flow.steps.values(), key=lambda s: s.since)
-    ]
-
-
-def step_facts(step: StepExecution) -> dict[str, object]:
-    error = step.recovery_error
-    return {
-        "movement": (step.step_type, step.input, step.options, step.source),
-        "place": (step.method.value, step.phase.value, step.attempt),
-        "times": (step.first_attempt_at, step.started_at, step.timers),
-        "due": step.due_at if step.phase == "ready" else None,
-        "checkpoint": step.checkpoint,
-        "condition": step.condition,
-        "results": None
-        if step.results is None
-        else (
-            step.results.timers,
-            tuple(
-                (c.channel, None if c.values is None else tuple(map(value_text, c.values)))
-                for c in step.results.channels
-            ),
-        ),
-        "error": None if error is None else (error.detail, error.error_type),
-        "wait_failed": step.wait_for_failed,
-    }
-
-
-def model_facts(step: ModelStep) -> dict[str, object]:
-    movement = step.movement
-    return {
-        "movement": (movement.step_type, movement.input, movement.options, step.source),
-        "place": (step.method, step.phase, step.attempt),
-        "times": (step.first_at, step.started_at, step.timers),
-        "due": step.due if step.phase == "ready" else None,
-        "checkpoint": step.checkpoint,
-        "condition": step.condition,
-        "results": step.results,
-        "error": step.error,
-        "wait_failed": step.wait_failed,
-    }
-
-
+# A failing run is not shrunk: that would replay thousands of waves and outlast the test's timeout.
 _SETTINGS = settings(
-    max_examples=int(__import__("os").environ.get("MX", "60")),
-    phases=[__import__("hypothesis").Phase.generate],
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],
+    max_examples=int(__import__("os").environ.get("MX", "80")),
     stateful_step_count=40,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

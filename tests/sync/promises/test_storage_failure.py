@@ -27,7 +27,7 @@ class FullDisk:
 
     def __init__(self, engine: EmbeddedEngine) -> None:
         # There is no public way to fill a disk; the limit is SQLite's own.
-        self._connection = engine._store._connection
+        self._connection = engine.loop._store._connection
 
     def fill(self) -> None:
         pages = self._connection.execute("PRAGMA page_count").fetchone()[0]

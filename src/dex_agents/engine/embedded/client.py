@@ -95,7 +95,7 @@ class EmbeddedClient:
         give_up_at = time.monotonic() + lock_wait_seconds
         while True:
             try:
-                return await self._engine.request(work)
+                return await self._engine.loop.request(work)
             except LocksTaken as refusal:
                 if time.monotonic() >= give_up_at:
                     raise sdk_error(refusal, "invoke_rpc", flow_id) from None
@@ -121,7 +121,7 @@ class EmbeddedClient:
         give_up_at = time.monotonic() + wait_seconds
         while True:
             watcher = Event()
-            row = await self._engine.request(partial(self._next_event, key, after, watcher))
+            row = await self._engine.loop.request(partial(self._next_event, key, after, watcher))
             if row is not None:
                 return _stream_message(key, row)
             try:
@@ -130,18 +130,18 @@ class EmbeddedClient:
             finally:
                 # Also when the reader goes away while it waits, as browsers do.
                 if not watcher.is_set():
-                    self._engine.post(partial(self._forget, key, watcher))
+                    self._engine.loop.post(partial(self._forget, key, watcher))
 
     def _next_event(
         self, key: StreamKey, after: int, watcher: Event, core: EngineCore
     ) -> StreamRow | None:
         row = core.store.streams.after(key, after)
         if row is None:
-            self._engine.watch(key, watcher)
+            self._engine.loop.watch(key, watcher)
         return row
 
     def _forget(self, key: StreamKey, watcher: Event, core: EngineCore) -> None:
-        self._engine.unwatch(key, watcher)
+        self._engine.loop.unwatch(key, watcher)
 
     async def list_stream_messages(
         self,
@@ -159,7 +159,7 @@ class EmbeddedClient:
         key = _stream_key(session, flow_id)
         before = decode_token(key, before_page_token) if before_page_token else None
         limit = _checked_page(page_size)
-        rows = await self._engine.request(
+        rows = await self._engine.loop.request(
             lambda core: core.store.streams.before(key, before, limit + 1)
         )
         messages = tuple(_stream_message(key, row) for row in rows[:limit])
@@ -190,7 +190,7 @@ class EmbeddedClient:
         except ValueError:
             refusal = InvalidRequest(f"unknown page token {next_page_token!r}")
             raise sdk_error(refusal, "search_flows", None) from None
-        found, next_run = await self._engine.request(
+        found, next_run = await self._engine.loop.request(
             lambda core: core.store.search(condition, limit, before)
         )
         token = "" if next_run is None else str(next_run)
@@ -253,7 +253,7 @@ class EmbeddedClient:
 
     async def _ask(self, operation: str, flow_id: str, work: Callable[[EngineCore], T]) -> T:
         try:
-            return await self._engine.request(work)
+            return await self._engine.loop.request(work)
         except RequestRefused as refusal:
             raise sdk_error(refusal, operation, flow_id) from None
 

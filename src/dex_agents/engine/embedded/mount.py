@@ -29,6 +29,7 @@ from dex_agents.session import ports
 from dex_agents.session.definition import RpcDefinition, SessionDefinition, StepDefinition
 from dex_agents.session.recording_io import ChannelKey, RecordedWrites, RecordingStepIO
 
+
 # Physical names percent-encode the instance, as the `dex` SDK does, so that a file can move
 # between this mount and an engine that the SDK talks to.
 @lru_cache(maxsize=8192)

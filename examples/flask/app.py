@@ -190,6 +190,13 @@ def check_session() -> None:
         abort(400, "a session ID has 1 to 64 letters, digits, '-' and '_'")
 
 
+@chat.after_request
+def restrict_page(response: Response) -> Response:
+    """Let the page load and run only what comes from here, whatever a model writes."""
+    response.headers["Content-Security-Policy"] = "default-src 'self'"
+    return response
+
+
 def read_object() -> dict[str, Any]:
     """Return the request's JSON object, or answer 400; a form of another site cannot send one."""
     body = request.get_json(silent=True)

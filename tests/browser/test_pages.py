@@ -45,15 +45,21 @@ def screenshot(page: Page, folder: Path, name: str) -> None:
     page.screenshot(path=folder / f"{name}.png")
 
 
-# Runs in every page: notes whether one text was ever shown twice, be it for a frame.
-NOTE_DOUBLES = """
+# Runs in every page: notes whether one text was ever shown twice, be it for a frame, and promises
+# the moment in which the second answer streams.
+NOTE_TEXTS = """
     window.wasDouble = false;
-    document.addEventListener("DOMContentLoaded", () => {
-        new MutationObserver(() => {
-            const texts = [...document.querySelectorAll(".assistant .text, .live .text")];
-            const first = texts.filter((node) => node.textContent.startsWith("Let me look"));
-            if (first.length > 1) window.wasDouble = true;
-        }).observe(document.getElementById("transcript"), {subtree: true, childList: true});
+    window.secondAnswer = new Promise((resolve) => {
+        document.addEventListener("DOMContentLoaded", () => {
+            new MutationObserver(() => {
+                const texts = [...document.querySelectorAll(".assistant .text, .live .text")];
+                const first = texts.filter((node) => node.textContent.startsWith("Let me look"));
+                if (first.length > 1) window.wasDouble = true;
+                const live = document.querySelector(".live .text")?.textContent ?? "";
+                if (live.startsWith("Order 7")) resolve(live);
+            }).observe(document.getElementById("transcript"),
+                       {subtree: true, childList: true, characterData: true});
+        });
     });
 """
 
@@ -123,11 +129,11 @@ def test_a_reload_and_another_tab_show_the_same(page: Page) -> None:
 
 
 def test_a_reload_while_text_streams_shows_each_text_once(page: Page) -> None:
-    page.add_init_script(NOTE_DOUBLES)
+    page.add_init_script(NOTE_TEXTS)
     page.goto("/")
     say(page, REFUND)
     # The second model call streams: the first one's text is stored and in the event stream too.
-    page.wait_for_function("document.querySelector('.live .text')?.textContent.includes('Order 7')")
+    assert page.evaluate("window.secondAnswer").startswith("Order 7")
     page.reload()
     expect(approval(page)).to_be_visible()
     assert page.evaluate("window.wasDouble") is False

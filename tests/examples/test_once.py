@@ -6,6 +6,15 @@ import time
 
 import pytest
 
+from dex_agents_sync import AgentSession, NonRetryableError
+from dex_agents_sync.stepwise import (
+    AgentDefinition,
+    ModelRequest,
+    ScriptedModelClient,
+    ScriptedModelReply,
+    stepwise_agent_session,
+)
+from examples.flask import once
 from tests.examples.servers import EXAMPLES, ROOT, example_command
 
 
@@ -55,3 +64,21 @@ def test_nothing_to_say_is_a_mistake(example: str) -> None:
     done = run_once(example, "--once", " ")
     assert done.returncode == 2
     assert "needs something to say" in done.stderr
+
+
+def refusing_session(*, pace: float) -> AgentSession:
+    """Return a session whose every turn fails."""
+
+    def refuse(request: ModelRequest) -> ScriptedModelReply:
+        raise NonRetryableError("the key was refused")
+
+    definition = AgentDefinition(name="a", instructions="", model=ScriptedModelClient(refuse))
+    return stepwise_agent_session(definition, flow_type="Refusing")
+
+
+def test_a_turn_that_fails_is_told_with_exit_code_1(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(once, "support_session", refusing_session)
+    assert once.run_once("hello") == 1
+    assert "the turn failed: " in capsys.readouterr().out

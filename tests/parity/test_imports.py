@@ -27,7 +27,14 @@ EXTRAS = {"litellm", "mcp", "opentelemetry", "httpx", "click", "rich", "flask", 
 SDK = {"dex", "grpc"}
 EVENT_LOOPS = {"anyio", "trio"}
 # Whoever asks for one of these asks for the SDK.
-SDK_NAMES = {"AgentSessionFlow", "stepwise_agent_session_flow"}
+SDK_NAMES = {
+    "AgentSessionFlow",
+    "DexConnection",
+    "client_options",
+    "serve",
+    "stepwise_agent_session_flow",
+    "worker_options",
+}
 
 COLOURED_MODULES = {
     module.name

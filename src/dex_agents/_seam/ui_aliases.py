@@ -15,11 +15,11 @@ from dex_agents.ui_stream.frames import DEFAULT_POLL_TIMEOUT
 
 if TYPE_CHECKING:
     from dex_agents_sync.session.client import HasAgentSession
-    from dex_agents_sync.session.client_port import ClientPort
+    from dex_agents_sync.session.client_ports import AnyClient
 
 
 def read_agent_event_stream_snapshot_sync(
-    client: "ClientPort", flow: "SessionDefinition | HasAgentSession", session_id: str
+    client: "AnyClient", flow: "SessionDefinition | HasAgentSession", session_id: str
 ) -> AgentEventStreamSnapshot:
     """Return a session's snapshot and the token to open its event stream with, in a thread.
 
@@ -31,7 +31,7 @@ def read_agent_event_stream_snapshot_sync(
 
 
 def stream_agent_event_frames_sync(
-    client: "ClientPort",
+    client: "AnyClient",
     flow: "SessionDefinition | HasAgentSession",
     session_id: str,
     *,

@@ -13,7 +13,9 @@ from dataclasses import replace
 
 from dex_agents.engine.flows import FlowTable, release_locks
 from dex_agents.engine.kernel.advance import advance
+from dex_agents.engine.kernel.delivery import apply_undelivered, give_back
 from dex_agents.engine.kernel.messages import (
+    Effects,
     ExecuteResponse,
     Failure,
     RpcResponse,
@@ -35,6 +37,7 @@ from dex_agents.engine.kernel.transitions import (
     apply_failure,
     apply_rpc,
     apply_wait_for,
+    apply_writes,
     check_deletions,
     close_run,
     running_step,
@@ -53,6 +56,7 @@ from dex_agents.engine.refusals import (
 )
 from dex_agents.engine.requests import (
     AttemptKey,
+    Dispatcher,
     RpcCall,
     RpcRequest,
     StartRequest,
@@ -72,6 +76,7 @@ class EngineCore:
         seed: int | None = None,
         reuses_snapshots: bool = True,
         is_alive: Callable[[AttemptKey], bool] | None = None,
+        dispatcher: Dispatcher | None = None,
     ) -> None:
         """Wrap an open store; call `open` before anything else.
 
@@ -82,11 +87,15 @@ class EngineCore:
                 allowed by contract: tests switch it.
             is_alive: Tells whether a running attempt still shows life by itself, as a call inside
                 this process does; a heartbeat timeout then starts anew.
+            dispatcher: Says which ready Steps have a worker; without one, all that are served.
         """
         self.store = store
         self._random = random.Random(seed)
         self._flows = FlowTable(
-            store, reuses_snapshots=reuses_snapshots, is_alive=is_alive or (lambda _: False)
+            store,
+            reuses_snapshots=reuses_snapshots,
+            is_alive=is_alive or (lambda _: False),
+            dispatcher=dispatcher,
         )
 
     # -- the wave ------------------------------------------------------------------------------
@@ -129,6 +138,10 @@ class EngineCore:
         """Let the Steps of a Flow type be handed out from now on."""
         self._flows.serve(flow_type)
 
+    def offer(self, flow_id: str) -> None:
+        """Try again in this wave to hand out what is ready in a Flow."""
+        self._flows.offer(flow_id)
+
     # -- Flows ---------------------------------------------------------------------------------
 
     def _new_id(self) -> str:
@@ -155,11 +168,14 @@ class EngineCore:
         """
         existing = self._flows.latest(request.flow_id)
         if existing is not None:
-            if request.request_id and existing.run.request_id == request.request_id:
+            if request.repeats(existing.run):
                 return existing.run.run_id
-            raise FlowAlreadyExists(
-                f"Flow {request.flow_id!r} already exists and is {existing.run.status.value}"
-            )
+            if not request.may_follow(existing.run):
+                raise FlowAlreadyExists(
+                    f"Flow {request.flow_id!r} already exists and is {existing.run.status.value}"
+                )
+            if existing.is_active:
+                self.stop_flow(request.flow_id, RunStatus.TERMINATED, "")
         record = RunRecord(
             flow_id=request.flow_id,
             run_id=self._new_id(),
@@ -171,60 +187,99 @@ class EngineCore:
         )
         state = FlowState(run=record)
         transition = Transition(state, self.now)
-        start_run(transition, request.movement)
+        start_run(transition, request.movement, effects=request.effects, delay=request.delay)
         self._flows.add(state)
         self._flows.apply(transition)
         return record.run_id
 
-    def stop_flow(self, flow_id: str, status: RunStatus, reason: str) -> None:
+    def stop_flow(self, flow_id: str, status: RunStatus, reason: str, *, run_id: str = "") -> None:
         """Close a running Flow.
 
         Raises:
             FlowMissing: There is no such Flow.
             FlowNotActive: It is closed already.
         """
-        transition = Transition(self._active(flow_id), self.now)
+        transition = Transition(self._active(flow_id, run_id), self.now)
         error_type = "client_api_failed" if status is RunStatus.FAILED else None
         close_run(transition, status, error_type, reason or None)
         self._flows.apply(transition)
 
-    def update_search_mode(self, flow_id: str, search_mode: SearchMode) -> None:
+    def update_search_mode(
+        self, flow_id: str, search_mode: SearchMode, *, run_id: str = ""
+    ) -> None:
         """Change how a running Flow is searched for.
 
         Raises:
             FlowMissing: There is no such Flow.
             FlowNotActive: It is closed.
         """
-        transition = Transition(self._active(flow_id), self.now)
+        transition = Transition(self._active(flow_id, run_id), self.now)
         transition.run = replace(transition.run, search_mode=search_mode)
         self._flows.apply(transition)
 
-    def skip_timer(self, flow_id: str, step_id: str, index: int) -> None:
+    def write(self, flow_id: str, effects: Effects, *, run_id: str = "") -> None:
+        """Write from outside a Step: Attributes, channel messages.
+
+        Raises:
+            FlowMissing: There is no such Flow.
+            FlowNotActive: It is closed.
+            MessageGone: A message to delete is gone; nothing is written.
+        """
+        state = self._active(flow_id, run_id)
+        try:
+            check_deletions(state, effects)
+        except MessageNotFoundError as error:
+            raise MessageGone(str(error)) from None
+        transition = Transition(state, self.now)
+        apply_writes(transition, effects, self._new_id)
+        self._flows.apply(transition)
+
+    def skip_timer(self, flow_id: str, step_id: str, timer: int | str, *, run_id: str = "") -> None:
         """Let a timer that a Step waits for fire now.
+
+        Args:
+            flow_id: The Flow.
+            step_id: The Step execution.
+            timer: The timer's place among the timers of the wait, or its condition ID.
+            run_id: The run; the latest one without.
 
         Raises:
             FlowMissing: There is no such Flow.
             FlowNotActive: It is closed.
             InvalidRequest: The Step does not wait for such a timer.
         """
-        state = self._active(flow_id)
+        state = self._active(flow_id, run_id)
         step = state.steps.get(step_id)
         if step is None:
             raise InvalidRequest(f"Flow {flow_id!r} has no active Step {step_id!r}")
+        timers = () if step.condition is None else step.condition.timers
+        if isinstance(timer, str):
+            named = (i for i, found in enumerate(timers) if found.condition_id == timer)
+            index = next(named, -1)
+        else:
+            index = timer
         transition = Transition(state, self.now)
         try:
             skip_timer(transition, step, index)
-        except LookupError as error:
-            raise InvalidRequest(str(error)) from None
+        except LookupError:
+            raise InvalidRequest(f"{step_id} does not wait for a timer {timer!r}") from None
         self._flows.apply(transition)
 
-    def describe(self, flow_id: str) -> RunRecord:
-        """Return the latest run of a Flow.
+    def describe(self, flow_id: str, run_id: str = "") -> RunRecord:
+        """Return the latest run of a Flow, or the one named.
 
         Raises:
             FlowMissing: There is no such Flow.
         """
-        return self._readable(flow_id).run
+        return self._readable(flow_id, run_id).run
+
+    def inspect(self, flow_id: str, run_id: str = "") -> FlowState:
+        """Return a run's state, to be read within this wave only.
+
+        Raises:
+            FlowMissing: There is no such Flow.
+        """
+        return self._readable(flow_id, run_id)
 
     def active_steps(self, flow_id: str) -> list[StepExecution]:
         """Return the active Step executions of a Flow's latest run."""
@@ -265,6 +320,30 @@ class EngineCore:
         apply_failure(transition, step, failure)
         self._flows.apply(transition)
         return True
+
+    def give_back(self, key: AttemptKey, flow_id: str) -> bool:
+        """Offer an attempt again that no worker ran; `False` when it no longer counts."""
+        found = self._running(key, flow_id)
+        if found is None:
+            return False
+        transition = Transition(found[0], self.now)
+        give_back(transition, found[1])
+        self._flows.apply(transition)
+        return True
+
+    def refuse_delivery(self, key: AttemptKey, flow_id: str, detail: str) -> bool:
+        """End a method that no worker can ever be given; `False` when it no longer counts."""
+        found = self._running(key, flow_id)
+        if found is None:
+            return False
+        transition = Transition(found[0], self.now)
+        apply_undelivered(transition, found[1], detail, is_final=True)
+        self._flows.apply(transition)
+        return True
+
+    def is_running(self, key: AttemptKey, flow_id: str) -> bool:
+        """Tell whether an attempt still counts."""
+        return self._running(key, flow_id) is not None
 
     def heartbeat(self, key: AttemptKey, flow_id: str) -> bool:
         """Note a sign of life that keeps the checkpoint; `False` when the attempt is over."""

@@ -9,12 +9,13 @@ import heapq
 import math
 from collections.abc import Callable
 
-from dex_agents.engine.kernel.advance import next_due, ready_steps
+from dex_agents.engine.kernel.advance import heartbeat_deadline, next_due, ready_steps
+from dex_agents.engine.kernel.delivery import expire_offer
 from dex_agents.engine.kernel.messages import DISCONNECTED_ERROR_TYPE, Failure
 from dex_agents.engine.kernel.state import FlowState, Phase, RunRecord, StepExecution
 from dex_agents.engine.kernel.transition import Transition
 from dex_agents.engine.kernel.transitions import apply_failure, fire_due, hand_out
-from dex_agents.engine.requests import AttemptKey, WaveEffects
+from dex_agents.engine.requests import AttemptKey, Dispatcher, WaveEffects
 from dex_agents.engine.store.file import Store
 from dex_agents.errors import EngineStorageError
 
@@ -34,7 +35,12 @@ class FlowTable:
     """
 
     def __init__(
-        self, store: Store, *, reuses_snapshots: bool, is_alive: Callable[[AttemptKey], bool]
+        self,
+        store: Store,
+        *,
+        reuses_snapshots: bool,
+        is_alive: Callable[[AttemptKey], bool],
+        dispatcher: Dispatcher | None = None,
     ) -> None:
         """Wrap an open store; see `EngineCore` for the arguments."""
         self.served: set[str] = set()
@@ -43,6 +49,8 @@ class FlowTable:
         self._store = store
         self._reuses_snapshots = reuses_snapshots
         self._is_alive = is_alive
+        self._dispatcher = dispatcher
+        self._opened_at = 0.0
         self._loaded: dict[str, FlowState] = {}
         self._touched: set[str] = set()
         self._sweep_above = _IDLE_FLOWS_IN_MEMORY
@@ -62,7 +70,7 @@ class FlowTable:
 
     def open(self, now: float) -> None:
         """Take up what an earlier engine left."""
-        self.now = now
+        self.now = self._opened_at = now
         for flow_id, due in self._store.sleeping_runs():
             self._schedule(flow_id, due)
         records = self._store.unfinished_runs()
@@ -78,6 +86,11 @@ class FlowTable:
             if record.flow_type == flow_type:
                 self._touched.add(record.flow_id)
                 self.latest(record.flow_id)
+
+    def offer(self, flow_id: str) -> None:
+        """Try again in this wave to hand out what is ready in a Flow."""
+        if self.latest(flow_id) is not None:
+            self._touched.add(flow_id)
 
     def add(self, state: FlowState) -> None:
         """Keep a run that has just started."""
@@ -140,6 +153,7 @@ class FlowTable:
                 self.effects.cancelled.append(attempt_of(state.run.run_id, step))
         if was_active and not state.is_active:
             self.effects.closed_flows.add(state.run.flow_id)
+        self.effects.changed_flows.add(state.run.flow_id)
         self._touched.add(state.run.flow_id)
 
     def take_locks(self, state: FlowState, locks: tuple[str, ...], token: str) -> None:
@@ -165,8 +179,11 @@ class FlowTable:
         self._touched.clear()
         self._new_locks.clear()
         for flow_id in self.effects.closed_flows:
-            self._loaded.pop(flow_id, None)
-            self._due_at.pop(flow_id, None)
+            state = self._loaded.get(flow_id)
+            # The next run of the Flow may have begun within the same wave.
+            if state is None or not state.is_active:
+                self._loaded.pop(flow_id, None)
+                self._due_at.pop(flow_id, None)
         if len(self._loaded) > self._sweep_above:
             self._drop_idle_flows()
 
@@ -217,8 +234,19 @@ class FlowTable:
         return None
 
     def _due_of(self, state: FlowState) -> float:
-        is_served = state.run.flow_type in self.served
-        return next_due(state, fired_until=self._fired_until, hands_out=is_served)
+        if self._dispatcher is None:
+            is_served = state.run.flow_type in self.served
+            return next_due(state, fired_until=self._fired_until, hands_out=is_served)
+        return next_due(
+            state, fired_until=self._fired_until, hands_out=True, gives_up=self._gives_up_at
+        )
+
+    def _gives_up_at(self, step: StepExecution) -> float:
+        # Workers find their way back to an engine that was away; until then nobody was offered it.
+        offered_at = max(step.due_at, self._opened_at)
+        return offered_at + (
+            math.inf if self._dispatcher is None else self._dispatcher.wait_seconds
+        )
 
     def _schedule(self, flow_id: str, due: float) -> None:
         # A later time than the scheduled one is found out when that comes.
@@ -242,21 +270,36 @@ class FlowTable:
     def _fire(self, state: FlowState) -> None:
         run_id = state.run.run_id
         for step in state.steps.values():
-            if step.phase is Phase.RUNNING and self._is_alive(attempt_of(run_id, step)):
+            if step.phase is not Phase.RUNNING:
+                continue
+            if self._is_alive(attempt_of(run_id, step)):
                 state.heartbeats[step.step_id] = self.now
+            elif heartbeat_deadline(state, step) <= self.now:
+                self.effects.silent.add(attempt_of(run_id, step))
         transition = Transition(state, self.now)
         expired = fire_due(transition)
+        if self._dispatcher is not None:
+            self._expire_offers(transition, self._dispatcher)
         self.apply(transition)
         self.effects.cancelled.extend(attempt_of(run_id, step) for step in expired)
+
+    def _expire_offers(self, transition: Transition, dispatcher: Dispatcher) -> None:
+        state = transition.state
+        for step in ready_steps(state, self.now):
+            # One that fails for good closes the run, and the other Steps with it.
+            if self._gives_up_at(step) <= self.now and transition.step(step.step_id) is step:
+                detail = dispatcher.explain(state, step)
+                expire_offer(transition, step, dispatcher.wait_seconds, detail)
 
     def _hand_out_ready(self) -> None:
         for flow_id in sorted(self._touched):
             state = self._loaded.get(flow_id)
             if state is None:
                 continue
-            if state.run.flow_type in self.served:
+            if self._dispatcher is not None or state.run.flow_type in self.served:
                 for step in ready_steps(state, self.now):
-                    self._hand_out(state, step)
+                    if self._dispatcher is None or self._dispatcher.admit(state, step):
+                        self._hand_out(state, step)
             self._schedule(flow_id, self._due_of(state))
 
     def _hand_out(self, state: FlowState, step: StepExecution) -> None:

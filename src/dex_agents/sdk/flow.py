@@ -1,8 +1,9 @@
 # twin: source
 """The session as a Flow of the `dex` SDK."""
 
+from collections.abc import Callable
 from types import MethodType
-from typing import Self
+from typing import Self, TypeAlias
 
 import dex
 
@@ -10,8 +11,13 @@ from dex_agents._seam.step_driver import build_steps
 from dex_agents.model.options import AgentSessionOptions
 from dex_agents.runner.contract import AgentFrameworkRunner
 from dex_agents.runner.outcomes import DeferredToolOutcome
-from dex_agents.sdk.mount import SdkMount, rpc_handler
+from dex_agents.sdk.mount import SdkMount, SessionStep, rpc_handler
+from dex_agents.sdk.remote import remote_steps
 from dex_agents.session.agent_session import AgentSession
+from dex_agents.session.definition import SessionDefinition
+from dex_agents.session.remote import RemoteAgentSession
+
+RpcMethod: TypeAlias = Callable[[dex.Context, str | None], dex.RPCResult[str]]
 
 
 class AgentSessionFlow(dex.Flow[str]):
@@ -58,11 +64,34 @@ class AgentSessionFlow(dex.Flow[str]):
         flow._take(session)
         return flow
 
-    def _take(self, session: AgentSession) -> None:
+    @classmethod
+    def remote(cls, flow_type: str, *, options: AgentSessionOptions | None = None) -> Self:
+        """Return a Flow for a process that only talks to sessions, such as a web server.
+
+        It needs no model and no tools. Clients, `AgentSessionClient` and `ui_stream` take it;
+        `serve` refuses it.
+
+        Args:
+            flow_type: The durable name of the agent, as the process that serves it has it.
+            options: The options of that process, where they differ from the defaults.
+
+        Raises:
+            ValueError: The Flow type cannot be stored.
+        """
+        flow = cls.__new__(cls)
+        flow._take(RemoteAgentSession(flow_type, options))
+        return flow
+
+    def _take(self, session: AgentSession | RemoteAgentSession) -> None:
+        self._session: SessionDefinition = session
         mount = SdkMount(session)
-        steps = build_steps(session, mount)
-        self._session = session
         self._schema = mount.schema
+        self._events = mount.events
+        steps: dict[str, SessionStep]
+        if isinstance(session, RemoteAgentSession):
+            steps = remote_steps(session, mount)
+        else:
+            steps = build_steps(session, mount)
         others = [step for name, step in steps.items() if name != session.start_step]
         self._steps = dex.StepList[str].start_step(steps[session.start_step]).other_steps(*others)
         # The SDK looks for marked methods on the object, so the table decides what there is.
@@ -70,9 +99,30 @@ class AgentSessionFlow(dex.Flow[str]):
             setattr(self, definition.name, MethodType(rpc_handler(mount, definition), self))
 
     @property
-    def session(self) -> AgentSession:
-        """Return the session, which every engine runs."""
+    def session(self) -> SessionDefinition:
+        """Return the session, which every engine runs; one that is remote only has clients."""
         return self._session
+
+    @property
+    def is_remote(self) -> bool:
+        """Return whether another process serves these sessions."""
+        return isinstance(self._session, RemoteAgentSession)
+
+    @property
+    def events(self) -> dex.Stream[str]:
+        """Return the Stream of live events, for the SDK's own Clients."""
+        return self._events
+
+    def rpc_method(self, name: str) -> RpcMethod:
+        """Return the method behind an RPC name, for the SDK's own Clients.
+
+        Raises:
+            LookupError: A session has no such RPC.
+        """
+        if name not in self._session.rpcs:
+            raise LookupError(f"a session has no RPC {name!r}")
+        method: RpcMethod = getattr(self, name)
+        return method
 
     def get_flow_type(self) -> str:
         """Return the durable name of this agent."""

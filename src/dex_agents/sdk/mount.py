@@ -22,6 +22,7 @@ from dex_agents.session.definition import (
     StepDefinition,
 )
 from dex_agents.session.ports import StepPlan
+from dex_agents.session.remote import RemoteAgentSession
 
 _logger: Final = logging.getLogger("dex_agents.sdk")
 
@@ -93,6 +94,9 @@ class SdkMount:
         self, definition: RpcDefinition, context: dex.Context, rpc_input: str | None
     ) -> dex.RPCResult[str]:
         """Run an RPC handler."""
+        if isinstance(self.session, RemoteAgentSession):
+            # A Worker serves this Flow by mistake; the answer to a caller is where that is seen.
+            self.session.refuse()
         io = SdkStepIO(context)
         result = definition.handler(self.session, io, rpc_input)
         io.commit()

@@ -3,18 +3,21 @@
 
 from collections.abc import AsyncGenerator
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from dex_agents.errors import EngineStoppedError
 from dex_agents.model.keys import check_durable_name
 from dex_agents.session.client import AgentSessionClient, HasAgentSession
-from dex_agents.session.client_port import ClientPort
 from dex_agents.session.definition import SessionDefinition
 from dex_agents.session.flow_values import StreamMessage
 from dex_agents.ui_stream.frames import DEFAULT_POLL_TIMEOUT, KEEP_ALIVE_FRAME, event_frame
 
+if TYPE_CHECKING:
+    from dex_agents.session.client_ports import AnyClient
+
 
 async def stream_agent_event_frames(
-    client: ClientPort,
+    client: "AnyClient",
     flow: SessionDefinition | HasAgentSession,
     session_id: str,
     *,
@@ -29,8 +32,8 @@ async def stream_agent_event_frames(
     connects again.
 
     Args:
-        client: The engine's client, such as `EmbeddedEngine.client`.
-        flow: The `AgentSession`, or the Flow that is made of it.
+        client: The engine's client, such as `EmbeddedEngine.client` or one of the `dex` SDK.
+        flow: The `AgentSession`, or the Flow that is made of it; the SDK needs the Flow.
         session_id: The session; the caller has checked that the reader may see it.
         resume_token: The browser's `Last-Event-ID`, or the snapshot's token; `""` starts at the
             oldest event retained.
@@ -46,7 +49,9 @@ async def stream_agent_event_frames(
     poll_seconds = _checked_seconds(poll_timeout)
     sessions = AgentSessionClient(client, flow)
     check_durable_name(session_id, "session_id")
-    first = await client.read_stream(sessions.session, session_id, resume_token=resume_token)
+    first = await sessions.client.read_stream(
+        sessions.session, session_id, resume_token=resume_token
+    )
     return _frames(sessions, session_id, resume_token, first, poll_seconds)
 
 

@@ -1,27 +1,29 @@
 # twin: source
 """The snapshot of a browser, with the token that its event stream goes on from."""
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from dex_agents.session.client import AgentSessionClient, HasAgentSession
-from dex_agents.session.client_port import ClientPort
 from dex_agents.session.definition import SessionDefinition
 from dex_agents.session.flow_values import StreamMessagesPage
 from dex_agents.ui_stream.browser import AgentEventStreamSnapshot, TurnStartSearch
+
+if TYPE_CHECKING:
+    from dex_agents.session.client_ports import AnyClient
 
 _PAGE_EVENTS: Final = 500
 
 
 async def read_agent_event_stream_snapshot(
-    client: ClientPort, flow: SessionDefinition | HasAgentSession, session_id: str
+    client: "AnyClient", flow: SessionDefinition | HasAgentSession, session_id: str
 ) -> AgentEventStreamSnapshot:
     """Return a session's snapshot and the token to open its event stream with.
 
     The stream may repeat events that the snapshot already shows; it never leaves one out.
 
     Args:
-        client: The engine's client, such as `EmbeddedEngine.client`.
-        flow: The `AgentSession`, or the Flow that is made of it.
+        client: The engine's client, such as `EmbeddedEngine.client` or one of the `dex` SDK.
+        flow: The `AgentSession`, or the Flow that is made of it; the SDK needs the Flow.
         session_id: The session; the caller has checked that the reader may see it.
 
     Raises:
@@ -31,7 +33,7 @@ async def read_agent_event_stream_snapshot(
     sessions = AgentSessionClient(client, flow)
     # The newest event is read before the snapshot: what is written between the two comes again in
     # the stream. The other way round it would be in neither.
-    newest = await client.list_stream_messages(sessions.session, session_id, page_size=1)
+    newest = await sessions.client.list_stream_messages(sessions.session, session_id, page_size=1)
     snapshot = await sessions.get_agent_snapshot(session_id)
     active_turn_id = None if snapshot.state is None else snapshot.state.active_turn_id
     if active_turn_id is not None:

@@ -1,9 +1,8 @@
 # twin: generated from src/dex_agents/session/client.py by tools/twin; do not edit.
 """The client of sessions: start one, talk to it, decide what it asks, read it."""
 
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
-from dex_agents_sync._seam.callables import require_colour
 from dex_agents.model.keys import check_durable_name
 from dex_agents.model.requests import (
     AgentMessagesPage,
@@ -14,6 +13,7 @@ from dex_agents.model.requests import (
 from dex_agents.model.state import AgentSessionStartInput, AgentUserMessage
 from dex_agents.model.wire import WireValue
 from dex_agents_sync.session.client_port import ClientPort
+from dex_agents_sync.session.client_ports import as_client_port
 from dex_agents.session.definition import SessionDefinition
 from dex_agents.session.flow_values import ActiveStepSearchMode
 from dex_agents.session.step_names import (
@@ -22,6 +22,9 @@ from dex_agents.session.step_names import (
     RESOLVE_INTERRUPT,
     SEND_USER_MESSAGE,
 )
+
+if TYPE_CHECKING:
+    from dex_agents_sync.session.client_ports import AnyClient
 
 AGENT_SESSION_ACTIVE_STEP_SEARCH_MODE: Final = ActiveStepSearchMode.WITH_WAIT_FOR
 """Finds sessions by the Steps they wait in, such as `ActiveStepTypes = "AwaitToolApproval"`."""
@@ -42,15 +45,22 @@ class HasAgentSession(Protocol):
 class AgentSessionClient:
     """Talk to the sessions of one agent, on any engine; one object serves all threads and tasks."""
 
-    def __init__(self, client: ClientPort, session: SessionDefinition | HasAgentSession) -> None:
+    def __init__(
+        self,
+        client: "AnyClient",
+        session: SessionDefinition | HasAgentSession,
+    ) -> None:
         """Use an engine's client for the sessions of an agent.
+
+        Args:
+            client: `EmbeddedEngine.client`, or a Client of the `dex` SDK.
+            session: The `AgentSession`; for a Client of the SDK, its `AgentSessionFlow`.
 
         Raises:
             TypeError: The client is made for the other package, or `session` is no session.
         """
-        require_colour(client, ("start_flow", "invoke_rpc"), "client")
-        self._client = client
         self._session = _session_of(session)
+        self._client = as_client_port(client, session)
 
     @property
     def client(self) -> ClientPort:

@@ -3,7 +3,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import TypedDict, TypeVar, Unpack
 
 from dex_agents.engine.core import EngineCore
 from dex_agents.engine.kernel.messages import (
@@ -36,6 +36,16 @@ T = TypeVar("T")
 FLOW_TYPE = "Flow"
 FLOW_ID = "flow-1"
 START = 1_000_000.0
+
+
+class RpcOptions(TypedDict, total=False):
+    """What an RPC asks for."""
+
+    run_id: str
+    locks: tuple[str, ...]
+    is_transactional: bool
+    load_attributes: tuple[str, ...]
+    load_channels: tuple[str, ...]
 
 
 def step(
@@ -241,7 +251,10 @@ class Engine:
         return self.ask(lambda core: core.fail(attempt_key(task), task.flow_id, failure))
 
     def rpc(
-        self, response: RpcResponse | None = None, flow_id: str = FLOW_ID, **options: object
+        self,
+        response: RpcResponse | None = None,
+        flow_id: str = FLOW_ID,
+        **options: Unpack[RpcOptions],
     ) -> RpcCall:
         """Run an RPC whose handler answers at once."""
         request = rpc_request(flow_id, **options)
@@ -287,9 +300,9 @@ class Engine:
         return [event.kind for event in self.store.read_history(self.core.describe(flow_id).run_id)]
 
 
-def rpc_request(flow_id: str = FLOW_ID, **options: object) -> RpcRequest:
+def rpc_request(flow_id: str = FLOW_ID, **options: Unpack[RpcOptions]) -> RpcRequest:
     """Return an RPC request."""
-    return RpcRequest(flow_id=flow_id, rpc_name="rpc", **options)  # type: ignore[arg-type]
+    return RpcRequest(flow_id=flow_id, rpc_name="rpc", **options)
 
 
 def refuse_next_commit(engine: Engine) -> None:

@@ -245,8 +245,11 @@ class ModelFlow:
         last_sign = max(step.started_at, self.beats.get(step.step_id, 0.0))
         return step.started_at + step.current.timeout, last_sign + step.options.heartbeat_timeout
 
+    def by_age(self) -> list[ModelStep]:
+        return sorted(self.steps.values(), key=lambda s: s.since)
+
     def fire_due(self, now: float) -> None:
-        for step in list(self.steps.values()):
+        for step in self.by_age():
             if step.phase != "running" or step.step_id not in self.steps:
                 continue
             timeout, heartbeat = self.deadlines(step)
@@ -261,7 +264,7 @@ class ModelFlow:
 
     def interrupt(self, now: float) -> None:
         """Do what a restart does to the attempts that ran."""
-        for step in list(self.steps.values()):
+        for step in self.by_age():
             if step.phase == "running" and step.step_id in self.steps:
                 detail = f"the engine stopped during attempt {step.attempt}"
                 self.fail(step, (detail, INTERRUPTED), now)

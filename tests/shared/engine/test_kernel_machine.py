@@ -358,7 +358,7 @@ class RestartingMachine(KernelMachine):
 # A failing run is not shrunk: that would replay thousands of waves and outlast the test's timeout.
 _SETTINGS = settings(
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
-    max_examples=int(__import__("os").environ.get("MX", "80")),
+    max_examples=60,
     stateful_step_count=40,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

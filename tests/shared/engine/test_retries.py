@@ -95,15 +95,14 @@ def test_the_last_attempt_is_the_maximum() -> None:
     assert record.error_message == "S failed: still broken"
 
 
-def test_no_attempt_starts_past_the_total_duration() -> None:
-    retry = RetryPolicy(initial_interval=4, coefficient=1, total_duration=10)
+@pytest.mark.parametrize(("total", "allowed"), [(11.9, [1, 2, 3]), (12.0, [1, 2, 3, 4])])
+def test_no_attempt_starts_past_the_total_duration(total: float, allowed: list[int]) -> None:
+    retry = RetryPolicy(initial_interval=4, coefficient=1, total_duration=total)
     engine = started(step("S", execute=MethodOptions(retry=retry)))
-    for _ in range(2):
+    while engine.status() == "running":
         engine.fail("S-1")
         engine.pass_time(4)
-    assert engine.attempts_of("S-1") == [1, 2, 3]
-    engine.fail("S-1")
-    assert engine.status() == "failed"
+    assert engine.attempts_of("S-1") == allowed
 
 
 def test_the_total_duration_never_shortens_a_running_attempt() -> None:
@@ -175,6 +174,23 @@ def test_two_attempts_that_time_out_at_once_close_the_flow_once() -> None:
     assert engine.status() == "failed"
     assert engine.state().steps == {}
     assert len(engine.cancelled) == len(set(engine.cancelled)) == 2
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+def test_attempts_that_end_at_once_fail_in_the_order_of_their_age(
+    tmp_path: Path, restarts: bool
+) -> None:
+    engine = started(step("Start"), tmp_path / "engine.db")
+    younger = step("A", waits=True, execute=ONCE, failure_step="R")
+    engine.complete("Start-1", go_to(younger, step("Z", execute=ONCE, failure_step="R")))
+    engine.wait("A-1")
+    if restarts:
+        engine.cut()
+        engine = Engine(tmp_path / "engine.db", now=engine.now + 60)
+    else:
+        engine.pass_time(60)
+    assert engine.steps()["R-1"].source == "Z-1"
+    assert engine.steps()["R-2"].source == "A-1"
 
 
 @pytest.mark.parametrize("error_type", [METHOD_TIMEOUT_ERROR_TYPE, HEARTBEAT_ERROR_TYPE])

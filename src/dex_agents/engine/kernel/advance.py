@@ -6,10 +6,11 @@ locks and what caused them are one commit.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from dex_agents.engine.kernel.messages import StepMovement
+from dex_agents.engine.kernel.options import MethodOptions
 from dex_agents.engine.kernel.state import (
     FlowState,
     Method,
@@ -32,9 +33,12 @@ def start_step(
     movement: StepMovement,
     source: str,
     recovery_error: RecoveryError | None = None,
+    *,
+    delay: float = 0.0,
 ) -> StepExecution:
-    """Queue one Step execution."""
+    """Queue one Step execution, to be handed out after `delay` seconds."""
     options = movement.options
+    method = options.execute if options.skips_wait_for else options.wait_for
     step = StepExecution(
         step_id=transition.next_step_id(movement.step_type),
         step_type=movement.step_type,
@@ -43,12 +47,17 @@ def start_step(
         source=source,
         since=transition.take_order(),
         method=Method.EXECUTE if options.skips_wait_for else Method.WAIT_FOR,
-        phase=Phase.LOCKED,
-        due_at=transition.now,
+        phase=_first_phase(method),
+        due_at=transition.now + delay,
         recovery_error=recovery_error,
     )
     transition.put_step(step)
     return step
+
+
+def _first_phase(method: MethodOptions) -> Phase:
+    # Most Steps lock nothing, and need not stand in line for it.
+    return Phase.LOCKED if method.locks else Phase.READY
 
 
 def begin_wait(transition: Transition, step: StepExecution, condition: WaitingCondition) -> None:
@@ -76,12 +85,13 @@ def begin_execute(
         replace(
             step,
             method=Method.EXECUTE,
-            phase=Phase.LOCKED,
+            phase=_first_phase(step.options.execute),
             since=transition.take_order(),
             attempt=0,
             due_at=transition.now,
             first_attempt_at=0.0,
             started_at=0.0,
+            undelivered=0,
             checkpoint=None,
             condition=None,
             timers=(),
@@ -119,7 +129,18 @@ def _try_end_wait(transition: Transition, step: StepExecution) -> None:
         )
         for i, channel in enumerate(condition.channels)
     ]
-    begin_execute(transition, step, ConditionResults(fired, tuple(consumed)))
+    results = ConditionResults(
+        fired,
+        tuple(consumed),
+        _ids(timer.condition_id for timer in condition.timers),
+        _ids(channel.condition_id for channel in condition.channels),
+    )
+    begin_execute(transition, step, results)
+
+
+def _ids(ids: Iterator[str]) -> tuple[str, ...]:
+    found = tuple(ids)
+    return found if any(found) else ()
 
 
 def _grant_locks(transition: Transition) -> None:
@@ -133,7 +154,9 @@ def _grant_locks(transition: Transition) -> None:
     for step in sorted(locked, key=lambda s: s.since):
         locks = step.method_options.locks
         if taken.isdisjoint(locks):
-            transition.put_step(replace(step, phase=Phase.READY, due_at=transition.now))
+            transition.put_step(
+                replace(step, phase=Phase.READY, due_at=max(step.due_at, transition.now))
+            )
         # A Step that must wait keeps its place: a later one may not overtake it on the same keys.
         taken.update(locks)
 
@@ -145,7 +168,13 @@ def ready_steps(state: FlowState, now: float) -> list[StepExecution]:
     return [s for s in state.steps.values() if s.phase is Phase.READY and s.due_at <= now]
 
 
-def next_due(state: FlowState, *, fired_until: float, hands_out: bool) -> float:
+def next_due(
+    state: FlowState,
+    *,
+    fired_until: float,
+    hands_out: bool,
+    gives_up: Callable[[StepExecution], float] | None = None,
+) -> float:
     """Return when time alone will next change this run; infinity when it will not.
 
     Args:
@@ -153,16 +182,24 @@ def next_due(state: FlowState, *, fired_until: float, hands_out: bool) -> float:
         fired_until: Timers up to this time have had their effect. Such a timer may still be part
             of a wait, for a message that is missing; it is not due again.
         hands_out: Whether a READY Step is handed out when its time comes.
+        gives_up: When a READY Step that was offered and that no worker took spends an attempt;
+            without it all are taken.
     """
-    return min(_due_times(state, fired_until, hands_out), default=math.inf)
+    return min(_due_times(state, fired_until, hands_out, gives_up), default=math.inf)
 
 
-def _due_times(state: FlowState, fired_until: float, hands_out: bool) -> Iterator[float]:
+def _due_times(
+    state: FlowState,
+    fired_until: float,
+    hands_out: bool,
+    gives_up: Callable[[StepExecution], float] | None,
+) -> Iterator[float]:
     if not state.is_active:
         return
     for step in state.steps.values():
         if step.phase is Phase.READY and hands_out:
-            yield step.due_at
+            was_offered = gives_up is not None and step.due_at <= fired_until
+            yield gives_up(step) if gives_up is not None and was_offered else step.due_at
         elif step.phase is Phase.WAITING:
             yield from (fire_at for fire_at in step.timers if fire_at > fired_until)
         elif step.phase is Phase.RUNNING:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from dex_agents.engine.kernel.options import StepOptions
 from dex_agents.engine.kernel.state import Method, RecoveryError, Snapshot
-from dex_agents.engine.kernel.values import NULL, Value
+from dex_agents.engine.kernel.values import NULL, IndexEntry, Value
 from dex_agents.engine.kernel.waits import ConditionResults, WaitingCondition
 
 # The proof that no attempt of a call ever reached a worker; `RecoveryError.error_type`.
@@ -13,6 +13,7 @@ NOT_STARTED_ERROR_TYPE = "dex_agents.engine.NotStarted"
 METHOD_TIMEOUT_ERROR_TYPE = "StartToClose"
 HEARTBEAT_ERROR_TYPE = "Heartbeat"
 DISCONNECTED_ERROR_TYPE = "WORKER_DISCONNECTED"
+NO_WORKER_ERROR_TYPE = "NO_WORKER_AVAILABLE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +33,17 @@ class Effects:
         attributes: Physical name and value; NULL deletes.
         deleted_messages: (channel, message ID).
         published: (channel, value), in order.
+        indexes: What the run can be searched by from now on.
     """
 
     attributes: tuple[tuple[str, Value], ...] = ()
     deleted_messages: tuple[tuple[str, str], ...] = ()
     published: tuple[tuple[str, Value], ...] = ()
+    indexes: tuple[IndexEntry, ...] = ()
 
     def __bool__(self) -> bool:
         """Tell whether anything is written."""
-        return bool(self.attributes or self.deleted_messages or self.published)
+        return bool(self.attributes or self.deleted_messages or self.published or self.indexes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +55,9 @@ class Decision:
         cancelled_types: Step types whose other executions are cancelled.
         cancelled_sibling_types: The same, only of executions with the same source.
         completes: Complete the Flow once no Step is left, adding `output` to its results.
+        completes_now: Complete the Flow at once and cancel its other Steps.
+        unless_messages_in: Channels whose messages stop `completes_now`; then the Flow goes on with
+            `movements`.
         fail_reason: Fail the Flow now.
         output: The result that a completing branch leaves; `None` leaves none.
     """
@@ -60,6 +66,8 @@ class Decision:
     cancelled_types: tuple[str, ...] = ()
     cancelled_sibling_types: tuple[str, ...] = ()
     completes: bool = False
+    completes_now: bool = False
+    unless_messages_in: tuple[str, ...] = ()
     fail_reason: str | None = None
     output: Value | None = None
 
@@ -70,6 +78,7 @@ class WaitForResponse:
 
     effects: Effects = field(default_factory=Effects)
     condition: WaitingCondition | None = None
+    locals: tuple[tuple[str, Value], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,12 +111,14 @@ class Failure:
             the policy.
         is_interruption: The engine itself went away during the attempt. The call did not fail, so
             the next attempt comes at once, and the time away does not count as time spent trying.
+        is_final: Another attempt cannot cure it, so there is none.
     """
 
     detail: str
     error_type: str
     retry_after: float | None = None
     is_interruption: bool = False
+    is_final: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,3 +143,4 @@ class Task:
     recovery_error: RecoveryError | None = None
     checkpoint: Value | None = None
     wait_for_failed: bool = False
+    locals: tuple[tuple[str, Value], ...] = ()

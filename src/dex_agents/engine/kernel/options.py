@@ -26,9 +26,13 @@ class RetryPolicy:
 
     def delay_after(self, attempt: int) -> float:
         """Return the seconds to wait after the given attempt has failed."""
-        # An exponent without bound would overflow a float after a thousand attempts.
-        factor = self.coefficient ** min(attempt - 1, 64)
-        return min(self.initial_interval * factor, self.maximum_interval)
+        if not self.initial_interval:
+            return 0.0
+        try:
+            delay = self.initial_interval * self.coefficient ** (attempt - 1)
+        except OverflowError:  # after a thousand attempts
+            return self.maximum_interval
+        return min(delay, self.maximum_interval)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,9 +35,13 @@ from dex_agents.engine.kernel.waits import (
 Json = Any
 
 
+# One encoder for all: `json.dumps` would build one per call, which takes longer than the encoding.
+_encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False)
+
+
 def dump(value: Json) -> str:
     """Return compact JSON text."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return _encoder.encode(value)
 
 
 def value_to_json(value: Value | None) -> Json:
@@ -133,7 +137,10 @@ def _results_to_json(results: ConditionResults) -> Json:
         [channel, None if values is None else [value_to_json(value) for value in values]]
         for channel, values in results.channels
     ]
-    return [results.timers, channels]
+    stored: list[Json] = [results.timers, channels]
+    if results.timer_ids or results.channel_ids:
+        stored.extend([results.timer_ids, results.channel_ids])
+    return stored
 
 
 def _results_from_json(stored: Json) -> ConditionResults:
@@ -143,7 +150,7 @@ def _results_from_json(stored: Json) -> ConditionResults:
         )
         for channel, values in stored[1]
     )
-    return ConditionResults(tuple(stored[0]), channels)
+    return ConditionResults(tuple(stored[0]), channels, *(tuple(ids) for ids in stored[2:]))
 
 
 def _required_value(stored: Json) -> Value:
@@ -151,6 +158,16 @@ def _required_value(stored: Json) -> Value:
     if value is None:
         raise ValueError("a stored value is missing")
     return value
+
+
+_PLAIN_FIELDS = (
+    "attempt",
+    "due_at",
+    "first_attempt_at",
+    "started_at",
+    "undelivered",
+    "wait_for_failed",
+)
 
 
 def step_to_text(step: StepExecution) -> str:
@@ -164,11 +181,13 @@ def step_to_text(step: StepExecution) -> str:
         "method": step.method.value,
         "phase": step.phase.value,
     }
-    for name in ("attempt", "due_at", "first_attempt_at", "started_at", "wait_for_failed"):
+    for name in _PLAIN_FIELDS:
         if getattr(step, name):
             stored[name] = getattr(step, name)
     if step.timers:
         stored["timers"] = step.timers
+    if step.locals:
+        stored["locals"] = [[name, value_to_json(value)] for name, value in step.locals]
     if step.checkpoint is not None:
         stored["checkpoint"] = value_to_json(step.checkpoint)
     if step.condition is not None:
@@ -198,6 +217,8 @@ def step_from_text(step_id: str, text: str) -> StepExecution:
         due_at=stored.get("due_at", 0.0),
         first_attempt_at=stored.get("first_attempt_at", 0.0),
         started_at=stored.get("started_at", 0.0),
+        undelivered=stored.get("undelivered", 0),
+        locals=tuple((name, _required_value(v)) for name, v in stored.get("locals", ())),
         checkpoint=value_from_json(stored.get("checkpoint")),
         condition=_condition_from_json(condition) if condition else None,
         timers=tuple(stored.get("timers", ())),
@@ -228,10 +249,8 @@ def run_from_columns(columns: dict[str, Json]) -> RunRecord:
 
 def event_to_text(event: HistoryEvent) -> str:
     """Return the stored form of a history line's details."""
-    stored = _changed(event)
-    for name in ("event_id", "time", "kind"):
-        stored.pop(name)
-    return dump(stored)
+    names = ("step_id", "step_type", "source", "attempt", "started_at", "detail")
+    return dump({name: value for name in names if (value := getattr(event, name))})
 
 
 def event_from_text(event_id: int, time: float, kind: str, text: str) -> HistoryEvent:

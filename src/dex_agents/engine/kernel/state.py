@@ -81,6 +81,8 @@ class StepExecution:
         due_at: When a READY Step may be handed out.
         first_attempt_at: When the first attempt of the current method was handed out.
         started_at: When the running attempt was handed out.
+        undelivered: Attempts of the current method that no worker ever got.
+        locals: What `wait_for` left for `execute`.
         checkpoint: What the last heartbeat of the current method saved.
         timers: The absolute times at which the condition's timers fire.
         results: How the wait ended, for `execute`.
@@ -98,6 +100,8 @@ class StepExecution:
     due_at: float = 0.0
     first_attempt_at: float = 0.0
     started_at: float = 0.0
+    undelivered: int = 0
+    locals: tuple[tuple[str, Value], ...] = ()
     checkpoint: Value | None = None
     condition: WaitingCondition | None = None
     timers: tuple[float, ...] = ()

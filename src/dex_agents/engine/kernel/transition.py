@@ -6,7 +6,7 @@ changed; `commit` applies everything to the state in memory and returns what mus
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from dex_agents.engine.kernel.state import (
     FlowState,
@@ -16,7 +16,7 @@ from dex_agents.engine.kernel.state import (
     StepExecution,
     split_name,
 )
-from dex_agents.engine.kernel.values import Value, ValueKind
+from dex_agents.engine.kernel.values import IndexEntry, Value, ValueKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +50,7 @@ class FlowWrites:
     steps: Mapping[str, StepExecution | None]
     counters: Mapping[str, int]
     history: tuple[HistoryEvent, ...]
+    indexes: Mapping[str, IndexEntry] = field(default_factory=dict[str, IndexEntry])
 
 
 class Transition:
@@ -65,6 +66,7 @@ class Transition:
         "_channels",
         "_counters",
         "_history",
+        "_indexes",
         "_next_order",
         "_removed",
         "_run",
@@ -87,6 +89,7 @@ class Transition:
         self._steps: dict[str, StepExecution | None] = {}
         self._counters: dict[str, int] = {}
         self._history: list[HistoryEvent] = []
+        self._indexes: dict[str, IndexEntry] = {}
         self._next_order = state.next_order
 
     @property
@@ -106,6 +109,10 @@ class Transition:
     def set_attribute(self, name: str, value: Value) -> None:
         """Set an Attribute or map instance; NULL deletes it."""
         self._attributes[name] = None if value.kind is ValueKind.NULL else value
+
+    def set_index(self, entry: IndexEntry) -> None:
+        """Let the run be found by a value, or no longer."""
+        self._indexes[entry.key] = entry
 
     def messages(self, channel: str) -> tuple[Message, ...]:
         """Return the waiting messages of a channel, oldest first."""
@@ -220,6 +227,7 @@ class Transition:
             steps=self._steps,
             counters=self._counters,
             history=tuple(self._history),
+            indexes=self._indexes,
         )
 
     def _apply_step(self, step_id: str, step: StepExecution | None) -> None:

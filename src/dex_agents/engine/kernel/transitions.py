@@ -48,12 +48,20 @@ class MessageNotFoundError(LookupError):
     """Report a channel message that a transactional RPC deletes and that is gone."""
 
 
-def start_run(transition: Transition, movement: StepMovement | None) -> None:
-    """Record the start of a run and queue its first Step."""
+def start_run(
+    transition: Transition,
+    movement: StepMovement | None,
+    *,
+    effects: Effects | None = None,
+    delay: float = 0.0,
+) -> None:
+    """Record the start of a run, write its first state and queue its first Step."""
     transition.record("flow_started")
     transition.run = transition.state.run
+    if effects is not None:
+        _apply_effects(transition, effects, str)
     if movement is not None:
-        start_step(transition, movement, START_SOURCE)
+        start_step(transition, movement, START_SOURCE, delay=delay)
     advance(transition)
 
 
@@ -92,6 +100,7 @@ def hand_out(state: FlowState, step: StepExecution, now: float) -> tuple[Transit
         recovery_error=step.recovery_error,
         checkpoint=step.checkpoint,
         wait_for_failed=step.wait_for_failed,
+        locals=step.locals,
     )
     return transition, task
 
@@ -112,6 +121,7 @@ def apply_wait_for(
     """Apply what a `wait_for` returned."""
     _apply_effects(transition, response.effects, new_id)
     transition.record("wait_for_completed", step)
+    step = replace(step, locals=response.locals)
     if response.condition is None:
         begin_execute(transition, step, None)
     else:
@@ -139,6 +149,12 @@ def apply_rpc(transition: Transition, rpc_name: str, response: RpcResponse, new_
     advance(transition)
 
 
+def apply_writes(transition: Transition, effects: Effects, new_id: NewId) -> None:
+    """Apply what a client writes from outside."""
+    _apply_effects(transition, effects, new_id)
+    advance(transition)
+
+
 def check_deletions(state: FlowState, effects: Effects) -> None:
     """Check that every message a transactional RPC deletes still waits.
 
@@ -163,7 +179,11 @@ def apply_failure(transition: Transition, step: StepExecution, failure: Failure)
         delay = failure.retry_after
     due_at = transition.now + delay
     exhausted = 0 < policy.maximum_attempts <= step.attempt
-    if not exhausted and due_at - step.first_attempt_at <= policy.total_duration:
+    if (
+        not exhausted
+        and not failure.is_final
+        and due_at - step.first_attempt_at <= policy.total_duration
+    ):
         transition.put_step(replace(step, phase=Phase.READY, due_at=due_at))
         return
     _fail_method(transition, step, failure)
@@ -198,7 +218,8 @@ def fire_due(transition: Transition) -> list[StepExecution]:
         The Steps whose attempts were failed, so that their calls can be told.
     """
     expired: list[StepExecution] = []
-    for step in transition.steps():
+    # Oldest first, so that what two failures lead to is the same before and after a restart.
+    for step in sorted(transition.steps(), key=lambda s: s.since):
         # The failure before this one may have closed the run, and this Step with it.
         if step.phase is Phase.RUNNING and transition.step(step.step_id) is not None:
             failure = _timeout_of(transition, step)
@@ -271,6 +292,8 @@ def _apply_effects(transition: Transition, effects: Effects, new_id: NewId) -> N
         transition.remove_message(channel, message_id)
     for channel, value in effects.published:
         transition.publish(channel, value, new_id())
+    for entry in effects.indexes:
+        transition.set_index(entry)
 
 
 def _apply_decision(
@@ -286,12 +309,22 @@ def _apply_decision(
     if decision.fail_reason is not None:
         close_run(transition, RunStatus.FAILED, "step_decision_failed", decision.fail_reason)
         return
+    if decision.completes_now and not any(map(transition.messages, decision.unless_messages_in)):
+        _request_completion(transition, decision, step)
+        close_run(transition, RunStatus.COMPLETED)
+        return
     for movement in decision.movements:
         start_step(transition, movement, source)
     if decision.completes:
-        outputs = transition.run.outputs
-        if decision.output is not None and step is not None:
-            outputs = (*outputs, (step.step_type, step.step_id, decision.output))
-        transition.run = replace(transition.run, completion_requested=True, outputs=outputs)
+        _request_completion(transition, decision, step)
     if transition.run.completion_requested and not transition.steps():
         close_run(transition, RunStatus.COMPLETED)
+
+
+def _request_completion(
+    transition: Transition, decision: Decision, step: StepExecution | None
+) -> None:
+    outputs = transition.run.outputs
+    if decision.output is not None and step is not None:
+        outputs = (*outputs, (step.step_type, step.step_id, decision.output))
+    transition.run = replace(transition.run, completion_requested=True, outputs=outputs)

@@ -41,6 +41,20 @@ class Value(NamedTuple):
 NULL = Value(ValueKind.NULL, "", "")
 
 
+class IndexEntry(NamedTuple):
+    """A value that a run can be searched by; NULL takes it out of the search.
+
+    Attributes:
+        key: The name to search by.
+        value: What a search result shows.
+        terms: What a query is compared with; several for a list of keywords.
+    """
+
+    key: str
+    value: Value
+    terms: tuple[str | float, ...]
+
+
 def text_value(text: str | None) -> Value:
     """Return the value of a text, or NULL for `None`."""
     return NULL if text is None else Value(ValueKind.STRING, "", text)

@@ -60,11 +60,14 @@ class ChannelResult(NamedTuple):
 class ConditionResults:
     """How a wait ended, one entry per declared condition, in the same order.
 
-    A timer that had fired is `True` also when another condition won.
+    A timer that had fired is `True` also when another condition won. The condition IDs are empty
+    tuples where no condition has one.
     """
 
     timers: tuple[bool, ...] = ()
     channels: tuple[ChannelResult, ...] = ()
+    timer_ids: tuple[str, ...] = ()
+    channel_ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

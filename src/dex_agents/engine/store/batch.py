@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dex_agents.engine.kernel.records import event_to_text, run_to_text, step_to_text
 from dex_agents.engine.kernel.state import Message, Phase, RunRecord, StepExecution
 from dex_agents.engine.kernel.transition import FlowWrites, HistoryEvent
-from dex_agents.engine.kernel.values import Value
+from dex_agents.engine.kernel.values import IndexEntry, Value, ValueKind
 
 # The newest lines that each run's history keeps; older ones are dropped a block at a time.
 HISTORY_LIMIT = 10_000
@@ -30,6 +30,8 @@ class WriteBatch:
         self.steps: dict[tuple[int, str], StepExecution | None] = {}
         self.counters: dict[tuple[int, str], int] = {}
         self.history: list[tuple[int, HistoryEvent]] = []
+        self.indexes: dict[tuple[int, str], IndexEntry] = {}
+        self.index_types: dict[str, str] = {}
 
     def __bool__(self) -> bool:
         """Tell whether there is anything to write."""
@@ -41,6 +43,8 @@ class WriteBatch:
             or self.steps
             or self.counters
             or self.history
+            or self.indexes
+            or self.index_types
         )
 
     def add(self, run: int, writes: FlowWrites) -> None:
@@ -58,6 +62,8 @@ class WriteBatch:
             self.steps[run, step_id] = step
         for step_type, number in writes.counters.items():
             self.counters[run, step_type] = number
+        for key, entry in writes.indexes.items():
+            self.indexes[run, key] = entry
         self.history.extend((run, event) for event in writes.history)
 
     def execute(self, connection: sqlite3.Connection) -> None:
@@ -75,6 +81,7 @@ class WriteBatch:
                 [(run, kind, n) for (run, kind), n in self.counters.items()],
             )
         self._execute_history(many)
+        self._execute_indexes(many)
 
     def _execute_attributes(self, many: Callable[..., object]) -> None:
         upserts = [
@@ -120,6 +127,23 @@ class WriteBatch:
                 "phase = excluded.phase, due_at = excluded.due_at, record = excluded.record",
                 upserts,
             )
+
+    def _execute_indexes(self, many: Callable[..., object]) -> None:
+        if self.index_types:
+            many("REPLACE INTO index_types (key, type) VALUES (?, ?)", self.index_types.items())
+        if not self.indexes:
+            return
+        many("DELETE FROM indexed WHERE run = ? AND key = ?", list(self.indexes))
+        many(
+            "INSERT INTO indexed (run, key, place, term, kind, encoding, data) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?)",
+            [
+                (run, key, place, term, *entry.value.columns)
+                for (run, key), entry in self.indexes.items()
+                if entry.value.kind is not ValueKind.NULL
+                for place, term in enumerate(entry.terms)
+            ],
+        )
 
     def _execute_history(self, many: Callable[..., object]) -> None:
         if not self.history:

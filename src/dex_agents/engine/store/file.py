@@ -9,7 +9,7 @@ durable with the next commit; everything else is collected and written by `commi
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from enum import StrEnum
 from pathlib import Path
@@ -29,6 +29,7 @@ from dex_agents.errors import EngineStorageError
 # see them at once, and a commit per streamed word would cost more than the words.
 EVENT_COMMIT_SECONDS = 0.05
 _KEYS_IN_MEMORY = 16_384
+_BEYOND_ALL_RUNS = 1 << 62
 
 
 class Durability(StrEnum):
@@ -264,6 +265,23 @@ class Store:
         state.next_event = (newest or 0) + 1
         return state
 
+    def set_index_types(self, types: Mapping[str, str]) -> None:
+        """Add names to search by to the next commit."""
+        self._batch.index_types.update(types)
+
+    def index_types(self) -> dict[str, str]:
+        """Return the stored names to search by, and the type of each."""
+        return dict(self._connection.execute("SELECT key, type FROM index_types"))
+
+    def indexed_values(self, run_id: str) -> dict[str, Value]:
+        """Return what a run can be searched by."""
+        rows = self._connection.execute(
+            "SELECT i.key, i.kind, i.encoding, i.data FROM indexed i JOIN runs r ON r.run = i.run "
+            "WHERE r.run_id = ? AND i.place = 0 ORDER BY i.key",
+            (run_id,),
+        )
+        return {key: Value(ValueKind(kind), encoding, data) for key, kind, encoding, data in rows}
+
     def unfinished_runs(self) -> list[RunRecord]:
         """Return the running runs with a Step that does more than wait."""
         condition = (
@@ -291,7 +309,7 @@ class Store:
         self, condition: SearchCondition, limit: int, before_run: int | None
     ) -> tuple[list[RunRecord], int | None]:
         """Return matching runs, newest first, and where the next page starts."""
-        bound = (1 << 62) if before_run is None else before_run
+        bound = _BEYOND_ALL_RUNS if before_run is None else min(before_run, _BEYOND_ALL_RUNS)
         found = self._runs(
             f"WHERE run < ? AND ({condition.sql}) ORDER BY run DESC LIMIT ?",
             (bound, *condition.parameters, limit + 1),

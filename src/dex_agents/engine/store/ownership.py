@@ -36,12 +36,12 @@ class FileOwnership:
             EngineFileInUseError: Another engine, in this process or another, holds it.
             EngineStorageError: The lock file cannot be created.
         """
-        self.path = path.with_name(path.name + ".lock")
         self._pid = os.getpid()
         self._file = -1
         try:
             if path.is_dir():
                 raise EngineStorageError(f"cannot open {path}: it is a folder; name a file in it")
+            self.path = path.with_name(path.name + ".lock")
             self._file = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o644)
             is_locked = _try_lock(self._file)
         except OSError as error:
@@ -81,7 +81,7 @@ class FileOwnership:
         """Release the lock; the lock file stays, since removing it would race with an opener."""
         if self._file >= 0:
             if self._pid == os.getpid():
-                # A process that was forked from this one shares the lock, and must not keep it.
+                # A child that was just forked holds the lock too until it has dropped it.
                 _unlock(self._file)
             os.close(self._file)
             self._file = -1

@@ -40,6 +40,12 @@ CREATE TABLE steps (
     waits INTEGER NOT NULL, due_at REAL, record TEXT NOT NULL, PRIMARY KEY (run, step_id)
 ) WITHOUT ROWID;
 CREATE INDEX steps_by_type ON steps (type, run);
+CREATE TABLE indexed (
+    run INTEGER NOT NULL, key TEXT NOT NULL, place INTEGER NOT NULL, term, kind TEXT NOT NULL,
+    encoding TEXT NOT NULL, data NOT NULL, PRIMARY KEY (run, key, place)
+) WITHOUT ROWID;
+CREATE INDEX indexed_by_term ON indexed (key, term, run);
+CREATE TABLE index_types (key TEXT PRIMARY KEY, type TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE counters (
     run INTEGER NOT NULL, type TEXT NOT NULL, n INTEGER NOT NULL, PRIMARY KEY (run, type)
 ) WITHOUT ROWID;
@@ -73,8 +79,10 @@ def connect(path: Path | None, *, survives_power_loss: bool) -> sqlite3.Connecti
         prepare_schema(connection, path)
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute(f"PRAGMA synchronous = {'FULL' if survives_power_loss else 'NORMAL'}")
-        # Proves now, not at the first message, that the file can be written.
+        # Proves now, not at the first message, that the file can be written; to begin is not
+        # enough, since SQLite lets a transaction begin on a file that it may only read.
         connection.execute("BEGIN IMMEDIATE")
+        connection.execute("DELETE FROM runs WHERE run < 0")
         connection.execute("ROLLBACK")
     except BaseException:
         connection.close()

@@ -6,7 +6,7 @@ It is translated to one SQL condition on the `runs` table; values are always par
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -32,10 +32,10 @@ _ACTIVE_STEP = (
     "s.run = runs.run AND s.type {comparison} AND (s.waits = 1 OR runs.search_mode = 'all')))"
 )
 _COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
-# Far more than a person writes, and less than makes Python or SQLite run out of stack.
+# Far more than a person writes, and less than what SQLite's parser has room for.
 _LARGEST_QUERY = 16_384
 _MOST_COMPARISONS = 256
-_DEEPEST_NESTING = 64
+_DEEPEST_NESTING = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +50,19 @@ class SearchQueryError(ValueError):
     """Report a query that cannot be understood; the text says where and what is possible."""
 
 
-def parse_query(query: str) -> SearchCondition:
+def parse_query(query: str, index_types: Mapping[str, str] | None = None) -> SearchCondition:
     """Translate a search query; an empty one matches every run.
+
+    Args:
+        query: The text.
+        index_types: More fields: names that Attributes are indexed by, and the type of each.
 
     Raises:
         SearchQueryError: The query is not of the language above.
     """
     if not query.strip():
         return SearchCondition("1")
-    parser = _Parser(query)
+    parser = _Parser(query, index_types or {})
     condition = parser.any_of()
     parser.expect_end()
     return condition
@@ -67,10 +71,16 @@ def parse_query(query: str) -> SearchCondition:
 class _Parser:
     """Recursive descent over the tokens: OR, then AND, then one comparison."""
 
-    def __init__(self, query: str) -> None:
+    def __init__(self, query: str, index_types: Mapping[str, str]) -> None:
         if len(query) > _LARGEST_QUERY:
             raise SearchQueryError(f"search query: longer than {_LARGEST_QUERY} characters")
+        try:
+            query.encode()
+        except UnicodeEncodeError as error:
+            unreadable = query[error.start : error.end]
+            raise SearchQueryError(f"search query: cannot read {unreadable!r}") from None
         self._query = query
+        self._index_types = index_types
         self._depth = 0
         self._comparisons = 0
         self._tokens: list[tuple[str, str]] = []
@@ -90,13 +100,13 @@ class _Parser:
         return self._joined("AND", self._single)
 
     def _joined(self, word: str, part: Callable[[], SearchCondition]) -> SearchCondition:
-        found = part()
+        parts = [part()]
         while self._take_word(word):
-            right = part()
-            found = SearchCondition(
-                f"({found.sql} {word} {right.sql})", found.parameters + right.parameters
-            )
-        return found
+            parts.append(part())
+        if len(parts) == 1:
+            return parts[0]
+        sql = f" {word} ".join(found.sql for found in parts)
+        return SearchCondition(f"({sql})", tuple(p for found in parts for p in found.parameters))
 
     def _single(self) -> SearchCondition:
         if self._take_word("NOT"):
@@ -121,8 +131,9 @@ class _Parser:
         if self._comparisons > _MOST_COMPARISONS:
             raise SearchQueryError(f"search query: more than {_MOST_COMPARISONS} comparisons")
         kind, field = self._take()
-        if kind != "word" or (field not in _COLUMNS and field != "ActiveStepTypes"):
-            known = ", ".join(["ActiveStepTypes", *_COLUMNS])
+        fields = ["ActiveStepTypes", *_COLUMNS, *self._index_types]
+        if kind != "word" or field not in fields:
+            known = ", ".join(fields)
             raise SearchQueryError(f"search query: unknown field {field!r}; known are {known}")
         if self._take_word("IN"):
             return self._membership(field)
@@ -133,6 +144,8 @@ class _Parser:
                 f"search query: {operator!r} after {field} is not one of {known}"
             )
         value = self._value(field)
+        if field in self._index_types:
+            return _indexed(field, "=" if operator == "!=" else operator, (value,), operator)
         if field != "ActiveStepTypes":
             return SearchCondition(f"({_COLUMNS[field]} {operator} ?)", (value,))
         if operator not in ("=", "!="):
@@ -147,12 +160,17 @@ class _Parser:
             values.append(self._value(field))
         self._expect_symbol(")")
         marks = f"IN ({', '.join('?' * len(values))})"
+        if field in self._index_types:
+            return _indexed(field, marks, tuple(values), "IN")
         if field == "ActiveStepTypes":
             return SearchCondition(_ACTIVE_STEP.format(comparison=marks), tuple(values))
         return SearchCondition(f"({_COLUMNS[field]} {marks})", tuple(values))
 
     def _value(self, field: str) -> str | float:
         kind, text = self._take()
+        index_type = self._index_types.get(field)
+        if index_type == "bool" and text.lower().strip("\"'") in ("true", "false"):
+            return float(text.lower().strip("\"'") == "true")
         if kind not in ("string", "number"):
             raise SearchQueryError(
                 f"search query: {field} is compared with {text!r}, which is not a value in quotes"
@@ -160,6 +178,8 @@ class _Parser:
         text = re.sub(r"\\(.)", r"\1", text[1:-1]) if kind == "string" else text
         if field == "ExecutionStatus":
             return text.lower()
+        if index_type in ("int", "double", "datetime"):
+            return _seconds(field, text)
         return _seconds(field, text) if field in _TIMES else text
 
     def _take(self) -> tuple[str, str]:
@@ -206,3 +226,16 @@ def _seconds(field: str, text: str) -> float:
             f"search query: {field} needs an ISO 8601 time or seconds since 1970, got {text!r}"
         ) from None
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def _indexed(
+    field: str, comparison: str, values: tuple[str | float, ...], operator: str
+) -> SearchCondition:
+    """Compare an indexed Attribute; a run that has no such value does not match, not even `!=`."""
+    if not comparison.startswith("IN"):
+        comparison += " ?"
+    found = "EXISTS (SELECT 1 FROM indexed i WHERE i.run = runs.run AND i.key = ?"
+    equal = SearchCondition(f"({found} AND i.term {comparison}))", (field, *values))
+    if operator != "!=":
+        return equal
+    return SearchCondition(f"({found}) AND NOT {equal.sql})", (field, *equal.parameters))

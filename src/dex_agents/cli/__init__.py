@@ -1,0 +1,2 @@
+# twin: shared
+"""The command `dex-agents`."""

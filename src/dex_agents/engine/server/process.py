@@ -1,0 +1,55 @@
+# twin: async-only
+"""The engine's own process: start, say so, wait for a signal, stop."""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+
+from dex_agents.engine.server.runtime import EngineServer, EngineSettings
+from dex_agents.engine.store.file import Durability
+
+
+def serve_until_stopped(
+    *,
+    path: str,
+    address: str,
+    durability: Durability,
+    dispatch_wait: float,
+    drain_seconds: float,
+) -> int:
+    """Serve a file until SIGTERM or SIGINT, and return the process's exit status.
+
+    Raises:
+        EngineError: The file or the address cannot be used; the text says what to do.
+    """
+    settings = EngineSettings(
+        path=path,
+        address=address,
+        durability=durability,
+        dispatch_wait=dispatch_wait,
+        drain_seconds=drain_seconds,
+    )
+    return asyncio.run(_serve(settings))
+
+
+async def _serve(settings: EngineSettings) -> int:
+    server = EngineServer(settings)
+    stopping = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopping.set)
+    await server.start()
+    print(json.dumps({"address": server.address, "pid": os.getpid()}), flush=True)
+    waits = [asyncio.create_task(stopping.wait()), asyncio.create_task(server.failed.wait())]
+    try:
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in waits:
+            task.cancel()
+        await server.stop()
+    if server.failed.is_set():
+        print("dex-agents: the engine failed; the log above says why", file=sys.stderr)
+        return 1
+    return 0

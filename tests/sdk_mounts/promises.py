@@ -1,0 +1,23 @@
+# twin: shared
+"""Which of the session's tests run on the SDK's Workers, and why the others do not."""
+
+from collections.abc import Iterator
+from types import FunctionType, ModuleType
+
+NEEDS_A_VIRTUAL_CLOCK = "it lets days pass, and only the embedded engine's clock can be moved"
+IS_ABOUT_THE_EMBEDDED_ENGINE = "it is about an engine that ends with its process"
+
+LEFT_OUT = {
+    "test_a_deadline_refuses_what_nobody_answered": NEEDS_A_VIRTUAL_CLOCK,
+    "test_time_skipping_passes_a_year_at_once": NEEDS_A_VIRTUAL_CLOCK,
+    "test_closing_the_engine_ends_its_streams": IS_ABOUT_THE_EMBEDDED_ENGINE,
+}
+
+
+def promises_of(modules: list[ModuleType]) -> Iterator[tuple[str, object]]:
+    """Yield the tests of some modules, as names of the module that runs them again."""
+    for module in modules:
+        for name, value in vars(module).items():
+            is_test = isinstance(value, FunctionType) and name.startswith("test_")
+            if is_test and value.__module__ == module.__name__ and name not in LEFT_OUT:
+                yield name, value

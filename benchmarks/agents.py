@@ -30,7 +30,12 @@ def build_async_session() -> Any:
         """Check the stock."""
         return f"stock for {order}"
 
-    return _session(stepwise, [lookup, stock])
+    async def answer(request: stepwise.ModelRequest) -> stepwise.ScriptedModelReply:
+        # A plain script would run in a thread of its own, which is not what is measured here.
+        reply: stepwise.ScriptedModelReply = respond(request, stepwise)
+        return reply
+
+    return _session(stepwise, [lookup, stock], answer)
 
 
 def build_sync_session() -> Any:
@@ -47,14 +52,14 @@ def build_sync_session() -> Any:
         """Check the stock."""
         return f"stock for {order}"
 
-    return _session(stepwise, [lookup, stock])
+    return _session(stepwise, [lookup, stock], lambda request: respond(request, stepwise))
 
 
-def _session(package: Any, tools: list[Any]) -> Any:
+def _session(package: Any, tools: list[Any], script: Any) -> Any:
     definition = package.AgentDefinition(
         name="bench",
         instructions="Answer.",
-        model=package.ScriptedModelClient(lambda request: respond(request, package)),
+        model=package.ScriptedModelClient(script),
         tools=tools,
     )
     return package.stepwise_agent_session(definition, flow_type="Bench")

@@ -54,10 +54,9 @@ def parse_options() -> argparse.Namespace:
 def serve(port: int, db: Path, pace: float) -> int:
     """Serve the page until somebody stops it."""
     db.parent.mkdir(parents=True, exist_ok=True)
-    with (
-        socket.create_server((HOST, port)) as listener,
-        EmbeddedEngine(db, drain_seconds=DRAIN_SECONDS) as engine,
-    ):
+    # Open until the process ends: the server's thread still waits on it while the engine closes.
+    listener = socket.create_server((HOST, port))
+    with EmbeddedEngine(db, drain_seconds=DRAIN_SECONDS) as engine:
         app = create_app(engine.serve(support_session(pace=pace)))
         server = create_server(app, sockets=[listener], threads=THREADS)
         # Closing the engine ends the open event streams, and nothing else keeps the process.

@@ -101,7 +101,8 @@ def running_example(example: str, folder: Path) -> Iterator[ExampleServer]:
         yield server
     finally:
         server.stop_if_running()
-    assert server.log.read_text() == ""
+    logged = server.log.read_text()
+    assert not logged, logged
 
 
 class Chat:

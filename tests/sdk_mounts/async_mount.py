@@ -45,7 +45,8 @@ class MountedEngine:
 
     async def __aenter__(self) -> Self:
         folder = self._opened.enter_context(tempfile.TemporaryDirectory())
-        engine = await self._opened.enter_async_context(LocalEngine(Path(folder) / "agents.db"))
+        engine = LocalEngine(Path(folder) / "agents.db", drain_seconds=2.0)
+        await self._opened.enter_async_context(engine)
         self._address = engine.address
         return self
 

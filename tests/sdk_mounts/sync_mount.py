@@ -45,7 +45,8 @@ class MountedEngine:
 
     def __enter__(self) -> Self:
         folder = self._opened.enter_context(tempfile.TemporaryDirectory())
-        engine = self._opened.enter_context(LocalEngine(Path(folder) / "agents.db"))
+        engine = LocalEngine(Path(folder) / "agents.db", drain_seconds=2.0)
+        self._opened.enter_context(engine)
         self._address = engine.address
         return self
 

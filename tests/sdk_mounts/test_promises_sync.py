@@ -3,6 +3,8 @@
 
 import pytest
 
+from tests.sdk_mounts.promises import promises_of
+from tests.sdk_mounts.sync_mount import MountedEngine
 from tests.sync.promises import (
     test_approvals,
     test_chat_turn,
@@ -12,8 +14,6 @@ from tests.sync.promises import (
     test_tool_failures,
 )
 from tests.sync.ui_stream import test_events, test_snapshot
-from tests.sdk_mounts.sync_mount import MountedEngine
-from tests.sdk_mounts.promises import promises_of
 
 MODULES = [
     test_approvals,

@@ -68,6 +68,7 @@ def _add_engine(parser: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         help="how long a stop waits for running calls (default: 10)",
     )
+    parser.add_argument("--owned", action="store_true", help=argparse.SUPPRESS)
 
 
 def _seconds(text: str) -> float:

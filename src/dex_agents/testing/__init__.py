@@ -1,11 +1,15 @@
 # twin: source
-"""The testing kit: gates, ledgers, waits, histories, a recorder for one Step, and store cuts."""
+"""The testing kit: gates, ledgers, waits, histories, a recorder for one Step, and store cuts.
+
+`AgentTestStack` adds an engine of its own with Worker processes that a test can kill.
+"""
 
 from typing import TYPE_CHECKING
 
 from dex_agents._door import lazy_door
 
 if TYPE_CHECKING:
+    from dex_agents._seam.worker_main import run_agent_worker as run_agent_worker
     from dex_agents.engine.clock import VirtualClock as VirtualClock
     from dex_agents.engine.store.cut import StoreCut as StoreCut
     from dex_agents.stepwise.scripted import ScriptedModelClient as ScriptedModelClient
@@ -22,6 +26,8 @@ if TYPE_CHECKING:
     from dex_agents.testing.history_values import StepHistoryEntry as StepHistoryEntry
     from dex_agents.testing.recorder import RecordedStep as RecordedStep
     from dex_agents.testing.recorder import StepRecorder as StepRecorder
+    from dex_agents.testing.stack import AgentTestStack as AgentTestStack
+    from dex_agents.testing.stack import AgentWorker as AgentWorker
     from dex_agents.testing.step_history import read_step_history as read_step_history
     from dex_agents.testing.store_cut import CommitCounter as CommitCounter
     from dex_agents.testing.waiting import wait_for_agent_snapshot as wait_for_agent_snapshot
@@ -32,6 +38,8 @@ __all__ = [
     "EXECUTE_FAILED_EVENT",
     "WAIT_FOR_COMPLETED_EVENT",
     "WAIT_FOR_FAILED_EVENT",
+    "AgentTestStack",
+    "AgentWorker",
     "CommitCounter",
     "FileGate",
     "InvocationLog",
@@ -44,11 +52,14 @@ __all__ = [
     "StoreCut",
     "VirtualClock",
     "read_step_history",
+    "run_agent_worker",
     "wait_for_agent_snapshot",
     "wait_until",
 ]
 
 _MODULES = {
+    "AgentTestStack": "dex_agents.testing.stack",
+    "AgentWorker": "dex_agents.testing.stack",
     "CommitCounter": "dex_agents.testing.store_cut",
     "EXECUTE_COMPLETED_EVENT": "dex_agents.testing.history_values",
     "EXECUTE_FAILED_EVENT": "dex_agents.testing.history_values",
@@ -65,6 +76,7 @@ _MODULES = {
     "WAIT_FOR_COMPLETED_EVENT": "dex_agents.testing.history_values",
     "WAIT_FOR_FAILED_EVENT": "dex_agents.testing.history_values",
     "read_step_history": "dex_agents.testing.step_history",
+    "run_agent_worker": "dex_agents._seam.worker_main",
     "wait_for_agent_snapshot": "dex_agents.testing.waiting",
     "wait_until": "dex_agents.testing.waiting",
 }

@@ -76,6 +76,10 @@ class StepRecorder:
         heartbeat_checkpoint: str | None = None,
     ) -> RecordingStepIO:
         """Return the `StepIO` of one method call; typed names of `session.schema` write to it."""
+        pending: dict[ChannelKey, Sequence[PendingMessage]] = {}
+        for name in load_channels:
+            pending[name, None] = ()
+        pending.update(self.pending)
         return RecordingStepIO(
             flow_id=self.flow_id,
             run_id="run-1",
@@ -86,7 +90,7 @@ class StepRecorder:
             maps=self.maps,
             loaded_maps=loads,
             channel_sizes={name: len(waiting) for name, waiting in self.pending.items()},
-            pending={(name, None): [] for name in load_channels} | dict(self.pending),
+            pending=pending,
             wait_results=wait_results,
             fired_timers=fired_timers,
             recovery_error=recovery_error,

@@ -67,6 +67,7 @@ class WorkerProcess:
             cwd: Where it runs; the current folder unless given.
             env: What its environment has besides this process's.
         """
+        self._is_asked_to_end = False
         number = next(_numbers)
         self.module = module
         self.log = folder / f"worker-{number}.log"
@@ -118,7 +119,10 @@ class WorkerProcess:
 
     def terminate(self) -> None:
         """Ask it with SIGTERM to finish its calls and end; `AgentWorker.stop` waits for that."""
-        self._signal(signal.SIGTERM)
+        # A second signal would end it at once.
+        if not self._is_asked_to_end:
+            self._is_asked_to_end = True
+            self._signal(signal.SIGTERM)
 
     def _signal(self, number: signal.Signals) -> None:
         # A child that has ended has no group any more, and its number may be another's.

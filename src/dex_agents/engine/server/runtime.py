@@ -32,8 +32,7 @@ _SERVER_OPTIONS = (
 )
 
 
-class EngineAddressError(EngineError):
-    """Report an address that the engine cannot listen on."""
+_LARGEST_PORT = 65_535
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +78,7 @@ class EngineServer:
             EngineFileInUseError: Another engine owns the file.
             EngineFileVersionError: A newer release wrote the file, or it is something else.
             EngineStorageError: The file cannot be opened or written.
-            EngineAddressError: The address is taken, or is none.
+            EngineError: The address is taken, or is none.
         """
         store = Store(self._settings.path, self._settings.durability)
         try:
@@ -143,14 +142,15 @@ def _open(store: Store, settings: EngineSettings) -> _Opened:
 
 def _listen(server: grpc.aio.Server, address: str) -> str:
     host, colon, port = address.rpartition(":")
-    if not colon or not host or not port.isdigit():
-        raise EngineAddressError(f"{address!r} is no address; give host:port, as 127.0.0.1:8801")
+    # gRPC takes a larger number for another port.
+    if not colon or not host or not port.isdecimal() or int(port) > _LARGEST_PORT:
+        raise EngineError(f"{address!r} is no address; give host:port, as 127.0.0.1:8801")
     try:
         taken = server.add_insecure_port(address)
     except RuntimeError:
         taken = 0
     if not taken:
-        raise EngineAddressError(
+        raise EngineError(
             f"cannot listen on {address}: another program uses it, or it is not an address of "
             "this machine; give another one, or port 0 for any that is free"
         )

@@ -11,6 +11,7 @@ from dex_agents._door import lazy_door
 if TYPE_CHECKING:
     from dex_agents.engine.clock import VirtualClock as VirtualClock
     from dex_agents.engine.embedded.runtime import EmbeddedEngine as EmbeddedEngine
+    from dex_agents.engine.local import LocalEngine as LocalEngine
     from dex_agents.engine.store.file import Durability as Durability
     from dex_agents.errors import DexAgentsError as DexAgentsError
     from dex_agents.errors import EngineError as EngineError
@@ -167,6 +168,7 @@ __all__ = [
     "InterruptKind",
     "InvalidAgentEventResumeTokenError",
     "ListAgentMessagesRequest",
+    "LocalEngine",
     "MessageRole",
     "ModelCallMetadata",
     "NonRetryableError",
@@ -252,6 +254,7 @@ _MODULES = {
     "InterruptKind": "dex_agents.model.interrupts",
     "InvalidAgentEventResumeTokenError": "dex_agents.errors",
     "ListAgentMessagesRequest": "dex_agents.model.requests",
+    "LocalEngine": "dex_agents.engine.local",
     "MessageRole": "dex_agents.model.messages",
     "ModelCallMetadata": "dex_agents.runner.outcomes",
     "NonRetryableError": "dex_agents.errors",

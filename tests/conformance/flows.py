@@ -362,10 +362,10 @@ def waits_flow(colour: str) -> Any:
             timer = dex.Timer.by_duration(timedelta(seconds=60))
             return Wait.any_of(boxes.for_one("a 1"), boxes.for_one("b"), timer)
         if step_input == "combination":
-            number = numbers.for_one(condition_id="n")
+            one = numbers.for_one(condition_id="n")
             letter = letters.for_one(condition_id="l")
             timer = dex.Timer.by_duration(timedelta(seconds=60), condition_id="t")
-            both = dex.ConditionCombination.of(number, letter)
+            both = dex.ConditionCombination.of(one, letter)
             return Wait.any_combination_of(both, dex.ConditionCombination.of(timer))
         return Wait.until(numbers.for_one())
         yield

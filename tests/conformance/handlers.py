@@ -47,9 +47,10 @@ def handler(colour: str, body: Body) -> Any:
 
 def _annotated(function: Any, body: Body, context_type: type) -> Any:
     hints = get_type_hints(body)
-    result = hints["return"].__args__[2]
+    result: Any = hints["return"].__args__[2]
     if context_type is dex.Context:
-        result = Generator[dex.StepOutput, None, result]
+        outputs: Any = Generator
+        result = outputs[dex.StepOutput, None, result]
     function.__annotations__ = {
         "context": context_type,
         "input": hints["step_input"],

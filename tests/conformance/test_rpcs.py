@@ -39,8 +39,11 @@ async def test_a_wait_for_an_attribute_ends_with_its_callers_time(world: World) 
 
 async def until_told_to_stop(world: World, flow_id: str) -> None:
     """Wait until the Worker has told the long Step to stop."""
-    while not await world.call("Cancel", "was_told_to_stop", flow_id):
+    for _ in range(500):
+        if await world.call("Cancel", "was_told_to_stop", flow_id):
+            return
         await asyncio.sleep(0.02)
+    pytest.fail("nobody told the Step to stop")
 
 
 async def test_an_rpc_cancels_steps_and_starts_others(world: World) -> None:

@@ -21,7 +21,7 @@ from tests.parity.tree import (
     required_extra,
     twin_name,
 )
-from tools.twin.layout import Colour, Module
+from tools.twin.layout import Colour
 
 EXTRAS = {"litellm", "mcp", "opentelemetry", "httpx", "click", "rich", "flask", "quart"}
 SDK = {"dex", "grpc"}
@@ -105,12 +105,14 @@ def test_asking_for_a_name_loads_no_extra_no_sdk_and_no_other_colour(package: st
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-@pytest.mark.parametrize("door", OPTIONAL, ids=[door.name for door in OPTIONAL])
-def test_a_missing_extra_is_named_by_its_door(door: Module, package: str) -> None:
-    needed, extra = required_extra(door) or ("", "")
-    name = door.name if package == SOURCE else twin_name(door.name)
-    steps: list[Step] = [(name, None)]
-    steps += [(name, public) for public in exported(import_module(name))]
-    (_, at_import), *at_names = probe(steps, hidden=(needed.partition(".")[0],))
-    assert at_import is None
-    assert [error for _, error in at_names if f"dex-agents[{extra}]" not in str(error)] == []
+def test_a_missing_extra_is_named_by_each_door_that_needs_one(package: str) -> None:
+    # Not one test per door: a release without optional rooms has none, and must not skip.
+    for door in OPTIONAL:
+        needed, extra = required_extra(door) or ("", "")
+        name = door.name if package == SOURCE else twin_name(door.name)
+        steps: list[Step] = [(name, None)]
+        steps += [(name, public) for public in exported(import_module(name))]
+        (_, at_import), *at_names = probe(steps, hidden=(needed.partition(".")[0],))
+        assert at_import is None
+        wrong = [error for _, error in at_names if f"dex-agents[{extra}]" not in str(error)]
+        assert wrong == []

@@ -10,11 +10,12 @@ import threading
 from datetime import timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from dex_agents.engine.clock import Clock
 from dex_agents.engine.kernel.transition import HistoryEvent
 from dex_agents.sdk.blob_cache import opened_blob_cache
+from dex_agents.session.flow_values import SearchFlowsPage
 from dex_agents_sync._seam.sdk import SdkClient, new_registry
 from dex_agents_sync.engine.local import LocalEngine
 from dex_agents_sync.sdk import AgentSessionFlow, WorkerStop, client_options, serve
@@ -23,6 +24,13 @@ from dex_agents_sync.sdk.history import read_history
 from dex_agents_sync.session.agent_session import AgentSession
 from dex_agents_sync.session.client import AgentSessionClient
 from tests.sdk_mounts.histories import history_events
+from tests.sdk_mounts.shared_server import (
+    SERVER_ADDRESS,
+    PrefixedClient,
+    flow_prefix,
+    own_flows,
+    rename_agent,
+)
 
 
 class MountedClient(SdkClientPort):
@@ -30,7 +38,14 @@ class MountedClient(SdkClientPort):
 
     def read_history(self, flow_id: str) -> list[HistoryEvent]:
         address = self.sdk_client.options.server_address
-        return history_events(read_history(address, flow_id))
+        name = flow_prefix(self.sdk_client) + flow_id
+        return history_events(read_history(address, name))
+
+    def search_flows(
+        self, query: str = "", page_size: int = 100, next_page_token: str = ""
+    ) -> SearchFlowsPage:
+        page = super().search_flows(query, page_size, next_page_token)
+        return own_flows(page, flow_prefix(self.sdk_client))
 
 
 class MountedEngine:
@@ -44,6 +59,9 @@ class MountedEngine:
         self._address = ""
 
     def __enter__(self) -> Self:
+        if SERVER_ADDRESS:
+            self._address = SERVER_ADDRESS
+            return self
         folder = self._opened.enter_context(tempfile.TemporaryDirectory())
         engine = LocalEngine(Path(folder) / "agents.db", drain_seconds=2.0)
         self._opened.enter_context(engine)
@@ -68,6 +86,8 @@ class MountedEngine:
         return self._client or self._connect(AgentSessionFlow.remote("Nobody"))
 
     def serve(self, session: AgentSession) -> AgentSessionClient:
+        if SERVER_ADDRESS:
+            rename_agent(session)
         flow = AgentSessionFlow.of(session)
 
         def run() -> None:
@@ -87,5 +107,6 @@ class MountedEngine:
         cache = self._opened.enter_context(opened_blob_cache(None))
         client = SdkClient(new_registry([flow]), cache, client_options(self._address))
         self._opened.callback(client.close)
-        self._client = MountedClient(client, flow)
+        used: Any = PrefixedClient(client) if SERVER_ADDRESS else client
+        self._client = MountedClient(used, flow)
         return self._client

@@ -23,6 +23,8 @@ def test_a_callback_that_raises_ends_it(real_sdk: None, tmp_path: Path) -> None:
     def refuse() -> None:
         raise ValueError("not today")
 
-    with LocalEngine(tmp_path / "agents.db") as engine:
-        with pytest.raises(ValueError, match="not today"):
-            serve([FLOW], server_address=engine.address, on_ready=refuse)
+    with (
+        LocalEngine(tmp_path / "agents.db") as engine,
+        pytest.raises(ValueError, match="not today"),
+    ):
+        serve([FLOW], server_address=engine.address, on_ready=refuse)

@@ -19,7 +19,7 @@ from dex_agents.model.wire import json_text
 from dex_agents.session.definition import SessionDefinition
 from dex_agents.ui_stream.frames import AGENT_EVENT_STREAM_HEADERS, DEFAULT_POLL_TIMEOUT
 from dex_agents_sync.session.client import AgentSessionClient, HasAgentSession
-from dex_agents_sync.session.client_port import ClientPort
+from dex_agents_sync.session.client_ports import AnyClient
 from dex_agents_sync.ui_stream.events import stream_agent_event_frames
 from dex_agents_sync.ui_stream.snapshot import read_agent_event_stream_snapshot
 
@@ -34,7 +34,7 @@ class AgentEventStreamApp:
 
     def __init__(
         self,
-        client: ClientPort,
+        client: AnyClient,
         flow: SessionDefinition | HasAgentSession,
         *,
         may_read: "Callable[[WSGIEnvironment, str], bool]",

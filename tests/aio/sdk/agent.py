@@ -10,18 +10,21 @@ from tests.aio.child import TOOLS, GatedModel, respond
 from tests.aio.support import ToolBench, build_session
 
 STATE_FOLDER = "DEX_AGENTS_TEST_STATE"
+FLOW_TYPE = "DEX_AGENTS_TEST_FLOW_TYPE"
 
 
-def build_flow(folder: Path) -> AgentSessionFlow:
+def build_flow(folder: Path, flow_type: str = "TestAgent") -> AgentSessionFlow:
     """Return the kill tests' agent, whose tools stop at gates in a folder."""
     bench = ToolBench(folder)
     tools = [
         bench.tool(name, effect, waits=True, requires_approval=name == "pay")
         for name, effect in TOOLS.items()
     ]
-    return AgentSessionFlow.of(build_session(respond, tools, model=GatedModel(bench)))
+    session = build_session(respond, tools, model=GatedModel(bench), flow_type=flow_type)
+    return AgentSessionFlow.of(session)
 
 
 def main() -> None:
     """Serve the agent."""
-    run_agent_worker([build_flow(Path(os.environ[STATE_FOLDER]))])
+    folder, flow_type = Path(os.environ[STATE_FOLDER]), os.environ[FLOW_TYPE]
+    run_agent_worker([build_flow(folder, flow_type)])

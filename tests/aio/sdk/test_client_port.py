@@ -9,10 +9,12 @@ import grpc
 import pytest
 from dex.dexpb import dex_pb2 as pb
 
+from dex_agents._seam.sdk import SdkClient, new_registry
 from dex_agents.errors import InvalidAgentEventResumeTokenError
 from dex_agents.model.requests import AgentSnapshot
 from dex_agents.model.state import AgentState
 from dex_agents.sdk import AgentSessionFlow, DexConnection
+from dex_agents.sdk.blob_cache import opened_blob_cache
 from dex_agents.session.client import AgentSessionClient
 from dex_agents.session.client_port import ClientPort
 from dex_agents.session.flow_values import ActiveStepSearchMode, FlowStatus, StreamMessagesPage
@@ -65,6 +67,19 @@ async def test_a_start_is_searchable_pulled_and_repeatable(real_sdk: None) -> No
     assert not already.ignore_already_started_error
 
 
+async def test_a_client_made_by_hand_starts_pulled_flows_too(real_sdk: None) -> None:
+    with FakeFlowService() as service, opened_blob_cache(None) as cache:
+        service.answer("StartFlow", pb.StartFlowResponse(run_id="run-1"))
+        options = dex.ClientOptions(server_address=service.address)
+        client = SdkClient(new_registry([FLOW]), cache, options)
+        try:
+            await AgentSessionClient(client, FLOW).start_session("s-1")
+        finally:
+            await client.close()
+        (request,) = service.asked("StartFlow")
+    assert request.flow_start_options.flow_config_override.worker_target.is_pull_mode
+
+
 async def test_a_taken_session_id_is_told(real_sdk: None) -> None:
     with FakeFlowService() as service:
         taken = Refusal(grpc.StatusCode.ALREADY_EXISTS, "FLOW_ALREADY_STARTED")
@@ -112,7 +127,7 @@ async def test_a_lock_that_is_held_for_too_long_is_told(real_sdk: None) -> None:
             assert len(service.asked("InvokeRPC")) == 1
             with pytest.raises(dex.RpcLockConflictError):
                 await port.invoke_rpc(
-                    FLOW.session, "resolve_interrupt", "s-1", "{}", lock_wait_seconds=0.05
+                    FLOW.session, "resolve_interrupt", "s-1", "{}", lock_wait_seconds=0.5
                 )
             assert len(service.asked("InvokeRPC")) > 2
 

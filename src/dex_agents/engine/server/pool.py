@@ -52,6 +52,7 @@ class WorkerPool:
 
     Attributes:
         is_draining: Whether nothing more is handed out.
+        is_closed: Whether streams end as soon as they open.
     """
 
     def __init__(
@@ -64,6 +65,7 @@ class WorkerPool:
             post: Hands work to the next wave.
         """
         self.is_draining = False
+        self.is_closed = False
         self._wait_seconds = wait_seconds
         self._post = post
         self._workers: dict[str, WorkerState] = {}
@@ -138,10 +140,11 @@ class WorkerPool:
             worker.is_silent = False
             self.pump()
 
-    def ask_to_reconnect(self, reason: str) -> None:
-        """Ask all Workers to come back later."""
+    def close(self) -> None:
+        """End all streams."""
+        self.is_closed = True
         for stream in self._streams:
-            stream.reconnect(reason)
+            stream.close()
 
     # -- Steps: the core's dispatcher ----------------------------------------------------------
 

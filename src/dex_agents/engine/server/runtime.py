@@ -2,7 +2,6 @@
 """One running local engine: a file, a port, and how both are opened and given up."""
 
 import asyncio
-import logging
 import math
 import time
 from contextlib import suppress
@@ -32,6 +31,7 @@ _SERVER_OPTIONS = (
 )
 
 
+_LAST_ANSWERS_SECONDS = 0.5
 _LARGEST_PORT = 65_535
 
 
@@ -105,8 +105,9 @@ class EngineServer:
         # The commit of the last result comes with the wave that is scheduled now.
         await asyncio.sleep(0)
         opened.host.waves.close("the engine is stopping")
-        logging.getLogger("grpc._cython.cygrpc").setLevel(logging.CRITICAL)
-        await opened.server.stop(0)
+        opened.host.pool.close()
+        # Every call has its end now; this is for the last answers to leave.
+        await opened.server.stop(_LAST_ANSWERS_SECONDS)
         if self.failed.is_set():
             opened.store.abandon()
         else:

@@ -35,12 +35,18 @@ class TaskService:
         pool = self._host.pool
         stream = WorkerStream(context, register, pool.worker(register.app_worker_id))
         is_half_closed = False
+        if pool.is_closed:
+            return
         pool.add(stream)
         try:
             await self._read(context, stream)
             pool.is_ending(stream)
             await asyncio.sleep(_END_GRACE_SECONDS)
             is_half_closed = True
+        except asyncio.CancelledError:
+            # By this engine's own stop: a stream that ends in peace is opened again by its Worker.
+            if not pool.is_closed:
+                raise
         finally:
             stream.end(is_half_closed=is_half_closed)
             pool.remove(stream)

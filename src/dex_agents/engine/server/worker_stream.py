@@ -101,6 +101,7 @@ class WorkerStream:
         self.idle_since = time.monotonic()
         self.not_before = 0.0
         self._context = context
+        self._handler = asyncio.current_task()
         self._outbox: deque[tuple[pb.PollWorkerTaskResponse, Assignment | None]] = deque()
         self._writer: asyncio.Task[None] | None = None
         self._has_output = False
@@ -134,10 +135,10 @@ class WorkerStream:
         """Ask for a sign of life."""
         self._send(pb.PollWorkerTaskResponse(ping=pb.PollWorkerTaskPing()))
 
-    def reconnect(self, reason: str) -> None:
-        """Ask the Worker to open the stream anew, after its task."""
-        reconnect = pb.PollWorkerTaskReconnect(reason=reason)
-        self._send(pb.PollWorkerTaskResponse(reconnect=reconnect))
+    def close(self) -> None:
+        """End the stream from this side."""
+        if self._handler is not None:
+            self._handler.cancel()
 
     def take_output(self, output: pb.PollWorkerTaskFrame) -> bool:
         """Take a frame of a task; tell whether the stream became idle."""

@@ -1,0 +1,2 @@
+# twin: async-only
+"""The local engine's server, spoken to frame by frame."""

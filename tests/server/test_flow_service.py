@@ -1,6 +1,8 @@
 # twin: async-only
 """The calls that the SDK's clients do not make, and forms of those they do."""
 
+import asyncio
+
 import grpc
 import grpc.aio
 import pytest
@@ -143,6 +145,20 @@ async def test_a_start_delay_holds_the_first_step_back() -> None:
         await caller.call("StartFlow", request)
         assert await stream.is_quiet(0.5)
         assert (await stream.task()).wait_for.context.step_execution_id == "Work-1"
+
+
+async def test_a_caller_that_goes_away_leaves_no_lock_behind() -> None:
+    async with running_engine(dispatch_wait=0.3) as caller:
+        await caller.start()
+        rpc = pb.InvokeRPCRequest(flow_id="flow", rpc_name="r", lock_attribute_keys=["A"])
+        for wait in (0.0, 0.001, 0.002, 0.005, 0.1):
+            going = asyncio.ensure_future(caller.call("InvokeRPC", rpc))
+            await asyncio.sleep(wait)
+            going.cancel()
+        await asyncio.sleep(0.05)
+        with pytest.raises(grpc.aio.AioRpcError, match="no Worker of Scripted") as caught:
+            await caller.call("InvokeRPC", rpc)
+        assert caught.value.code() is grpc.StatusCode.FAILED_PRECONDITION
 
 
 SEARCHES = [

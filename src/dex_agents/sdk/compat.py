@@ -149,7 +149,5 @@ def history_error(error: grpc.RpcError, flow_id: str) -> dex.DexServiceError:
     detail: str = getattr(error, "details", lambda: "")() or str(error)
     is_missing = code is grpc.StatusCode.NOT_FOUND
     kind = dex.FlowNotFoundError if is_missing else dex.DexServiceError
-    status = (
-        dex.ErrorSubStatus.FLOW_NOT_EXISTS if is_missing else dex.ErrorSubStatus.UNCATEGORIZED
-    )
+    status = dex.ErrorSubStatus.FLOW_NOT_EXISTS if is_missing else dex.ErrorSubStatus.UNCATEGORIZED
     return kind(code, status, detail, "read_history", flow_id)

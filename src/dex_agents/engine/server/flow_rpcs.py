@@ -1,6 +1,8 @@
 # twin: async-only
 """FlowService: run RPC handlers on Workers."""
 
+from functools import partial
+
 from dex.dexpb import dex_pb2 as pb
 from grpc import StatusCode
 
@@ -32,16 +34,18 @@ class FlowRpcs:
         if any(not key for key in request.lock_attribute_keys):
             raise InvalidRequest("a lock names no Attribute")
         wanted = _rpc_request(request)
-        call = await self._host.waves.ask(lambda core: core.begin_rpc(wanted))
+        begun: list[RpcCall] = []
         is_finished = False
         try:
-            response = await self._run(call, request)
+            await self._host.waves.ask(lambda core: begun.append(core.begin_rpc(wanted)))
+            response = await self._run(begun[-1], request)
             is_finished = True
             return response
         finally:
-            if not is_finished:
-                # Also when the caller went away: then nothing is written, and the locks are free.
-                self._host.waves.post(lambda core: core.abandon_rpc(call))
+            # Also when the caller went away, at whatever moment: then nothing is written, and the
+            # locks are free.
+            for call in () if is_finished else begun:
+                self._host.waves.post(partial(_abandon, call))
 
     async def _run(self, call: RpcCall, request: pb.InvokeRPCRequest) -> pb.InvokeRPCResponse:
         timeout = min(float(request.timeout_seconds) or _LONGEST_SECONDS, _LONGEST_SECONDS)
@@ -61,6 +65,10 @@ class FlowRpcs:
 
         await self._host.waves.ask(finish)
         return pb.InvokeRPCResponse(output=answer.output)
+
+
+def _abandon(call: RpcCall, core: EngineCore) -> None:
+    core.abandon_rpc(call)
 
 
 def _rpc_request(request: pb.InvokeRPCRequest) -> RpcRequest:

@@ -40,6 +40,9 @@ class _Request(Generic[T]):
     def run(self, core: EngineCore) -> None:
         self.value = None
         self.error = None
+        if self.answer is not None and self.answer.cancelled():
+            # Nobody would give back what this takes.
+            return
         try:
             self.value = self.work(core)
         except sqlite3.Error as error:

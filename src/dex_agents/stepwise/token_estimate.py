@@ -34,12 +34,14 @@ def estimate_input_tokens(request: ModelRequest) -> int:
 
 
 def _item_tokens(item: ModelInputItem) -> int:
-    match item:
-        case UserTextItem():
-            text = item.text
-        case ToolResultItem():
-            text = item.output
-        case ModelOutputItem():
-            # The provider's form, where there is one, holds the text and the arguments.
-            text = item.item or f"{item.text}{item.tool_name or ''}{item.arguments or ''}"
+    # Called for every item of a history: the cheapest test first.
+    if type(item) is ModelOutputItem:
+        # The provider's form, where there is one, holds the text and the arguments.
+        text = item.item or f"{item.text}{item.tool_name or ''}{item.arguments or ''}"
+    elif isinstance(item, ToolResultItem):
+        text = item.output
+    elif isinstance(item, UserTextItem):
+        text = item.text
+    else:
+        raise TypeError(f"not a model input item: {type(item).__name__}")
     return _ITEM_TOKENS + estimate_text_tokens(text)

@@ -19,12 +19,13 @@ from dex_agents.model.wire import json_text
 from dex_agents.session.definition import SessionDefinition
 from dex_agents.ui_stream.frames import AGENT_EVENT_STREAM_HEADERS, DEFAULT_POLL_TIMEOUT
 from dex_agents_sync.session.client import AgentSessionClient, HasAgentSession
-from dex_agents_sync.session.client_ports import AnyClient
 from dex_agents_sync.ui_stream.events import stream_agent_event_frames
 from dex_agents_sync.ui_stream.snapshot import read_agent_event_stream_snapshot
 
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIEnvironment
+
+    from dex_agents_sync.session.client_ports import AnyClient
 
 _JSON_HEADERS: Final = (("Content-Type", "application/json"), ("Cache-Control", "no-store"))
 
@@ -34,7 +35,7 @@ class AgentEventStreamApp:
 
     def __init__(
         self,
-        client: AnyClient,
+        client: "AnyClient",
         flow: SessionDefinition | HasAgentSession,
         *,
         may_read: "Callable[[WSGIEnvironment, str], bool]",

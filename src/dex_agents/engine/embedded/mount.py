@@ -228,8 +228,9 @@ class InstanceTexts(Mapping[str, str]):
 
     def items(self) -> list[tuple[str, str]]:  # type: ignore[override]  # a list is faster to read
         """Return all keys and texts."""
+        # The longest loop of a model call. A value that is no text fails where it is decoded.
         return [
-            (_unquote(key) if "%" in key else key, _text(value))
+            (_unquote(key) if "%" in key else key, value.data)  # type: ignore[misc]  # text here
             for key, value in self._values.items()
         ]
 

@@ -65,15 +65,21 @@ def real_sdk(request: pytest.FixtureRequest) -> None:
     left there would come up as errors in this test's loop; it comes up here instead.
     """
     if "anyio_backend" in request.fixturenames and "grpc.aio" in sys.modules:
-        asyncio.run(_settle_grpc())
+        # The tests of a module share a loop, so most is left where a module ends.
+        is_first = request.module.__name__ not in _settled_modules
+        _settled_modules.add(request.module.__name__)
+        asyncio.run(_settle_grpc(0.3 if is_first else 0.02))
 
 
-async def _settle_grpc() -> None:
+_settled_modules: set[str] = set()
+
+
+async def _settle_grpc(seconds: float) -> None:
     import grpc.aio
 
     asyncio.get_running_loop().set_exception_handler(lambda loop, context: None)
     async with grpc.aio.insecure_channel("127.0.0.1:1"):
-        await asyncio.sleep(0.02)
+        await asyncio.sleep(seconds)
 
 
 @pytest.fixture(autouse=True)

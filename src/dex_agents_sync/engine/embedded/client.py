@@ -4,10 +4,11 @@
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import Protocol, TypeVar
 
 from dex_agents_sync._seam.concurrency import Event, sleep
 from dex_agents.engine.core import EngineCore
+from dex_agents_sync.engine.embedded.loop import EngineLoop
 from dex_agents.engine.embedded.mount import SessionMount, aware_time
 from dex_agents.engine.embedded.rpcs import run_rpc
 from dex_agents.engine.embedded.sdk_errors import sdk_error
@@ -30,14 +31,20 @@ from dex_agents.session.flow_values import (
 )
 from dex_agents.session.schema import AGENT_EVENTS
 
-if TYPE_CHECKING:
-    from dex_agents_sync.engine.embedded.runtime import EmbeddedEngine
-
 T = TypeVar("T")
 
 # An RPC that met a held lock tries again at these intervals; Steps hold locks for a decision only.
 _LOCK_RETRY_SECONDS = 0.005
 _LARGEST_PAGE = 1000
+
+
+class HasLoop(Protocol):
+    """An engine whose loop runs once it is started."""
+
+    @property
+    def loop(self) -> EngineLoop:
+        """The loop; raises `EngineStoppedError` before the start."""
+        ...
 
 
 class EmbeddedClient:
@@ -46,7 +53,7 @@ class EmbeddedClient:
     Get it from `EmbeddedEngine.client`; `AgentSessionClient` is the comfortable way to use it.
     """
 
-    def __init__(self, engine: "EmbeddedEngine") -> None:
+    def __init__(self, engine: HasLoop) -> None:
         """Speak to an engine."""
         self._engine = engine
 

@@ -82,6 +82,7 @@ class ToolBench:
         requires_approval: bool | None = None,
         fails: str | None = None,
         raises: Exception | None = None,
+        on_return: Callable[[], None] | None = None,
     ) -> FunctionTool:
         """Return a tool that records its call and then waits, fails, raises or returns."""
         bench = self
@@ -96,6 +97,8 @@ class ToolBench:
                 raise ToolExecutionError(fails)
             if raises is not None:
                 raise raises
+            if on_return is not None:
+                on_return()
             return f"{name} {value}".strip()
 
         return run

@@ -30,17 +30,18 @@ def test_case_c04_kill_between_the_tools_return_and_the_commit(tmp_path: Path) -
         folder.mkdir()
         bench = ToolBench(folder)
         clock = VirtualClock(time_skipping=True)
-        tool = bench.tool("job", effect, waits=True, requires_approval=False)
+        counter = CommitCounter()
+
+        def cut_next(counter: CommitCounter = counter) -> None:
+            counter.cuts_next = True
+
+        tool = bench.tool("job", effect, requires_approval=False, on_return=cut_next)
         script = calls_then_text(tool_call("job"))
         engine = EmbeddedEngine(folder / "agents.db", clock=clock)
-        counter = CommitCounter()
         engine.on_commit = counter
         with engine:
             sessions = engine.serve(build_session(script, [tool]))
             sessions.start_session("s-1", "go")
-            bench.gate("job").wait_until_reached()
-            counter.before = counter.commits + 1
-            bench.gate("job").release()
 
             def is_dead(counter: CommitCounter = counter) -> bool:
                 return counter.is_cut

@@ -61,4 +61,4 @@ async def gather(*calls: Callable[[], Awaitable[T]]) -> list[T]:
     for error in errors:
         if error is not None:
             raise error
-    return results  # type: ignore[return-value]
+    return results  # type: ignore[return-value]  # all are set

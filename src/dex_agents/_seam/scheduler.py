@@ -57,7 +57,7 @@ class Ticket(Generic[T]):
         await self._event.wait()
         if self._error is not None:
             raise self._error
-        return self._value  # type: ignore[return-value]
+        return self._value  # type: ignore[return-value]  # it is set
 
 
 class Mailbox(Generic[T]):

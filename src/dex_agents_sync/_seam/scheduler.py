@@ -44,7 +44,7 @@ class Ticket(Generic[T]):
             pass
         if self._error is not None:
             raise self._error
-        return self._value  # type: ignore[return-value]
+        return self._value  # type: ignore[return-value]  # it is set
 
 
 class Mailbox(Generic[T]):

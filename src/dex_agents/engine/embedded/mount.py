@@ -221,6 +221,7 @@ class InstanceTexts(Mapping[str, str]):
         """Return the text of an instance."""
         return _text(self._values[_quote(key)])
 
+    # Mapping's overloads of `get` say the same at more length.
     def get(self, key: str, default: str | None = None) -> str | None:  # type: ignore[override]
         """Return the text of an instance, or the default; the hot path, without an exception."""
         value = self._values.get(_quote(key))

@@ -49,7 +49,7 @@ class Request(Generic[T]):
         if self.ticket is None:
             return
         if self._error is None:
-            self.ticket.set(self._value)  # type: ignore[arg-type]
+            self.ticket.set(self._value)  # type: ignore[arg-type]  # it is set
         else:
             self.ticket.fail(self._error)
 

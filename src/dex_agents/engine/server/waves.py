@@ -56,7 +56,7 @@ class _Request(Generic[T]):
                 logger.error("the engine failed: %s", self.error, exc_info=self.error)
         elif not self.answer.done():
             if self.error is None:
-                self.answer.set_result(self.value)  # type: ignore[arg-type]
+                self.answer.set_result(self.value)  # type: ignore[arg-type]  # it is set
             else:
                 self.answer.set_exception(self.error)
 
@@ -99,6 +99,7 @@ class WaveLoop:
         if self._failure is not None:
             raise EngineStoppedError(str(self._failure))
         answer: asyncio.Future[T] = self._loop.create_future()
+        # Each request answers with the type that its own work returns.
         self._requests.append(_Request(work, answer))  # type: ignore[arg-type]
         self._schedule()
         return await answer

@@ -97,7 +97,7 @@ if os.name == "nt":  # pragma: no cover - the test machines are POSIX
         # A byte far beyond the number, so that others can still read who holds the lock.
         os.lseek(file, 1 << 30, os.SEEK_SET)
         try:
-            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]  # Windows
         except OSError:
             return False
         finally:

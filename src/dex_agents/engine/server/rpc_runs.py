@@ -1,5 +1,5 @@
 # twin: async-only
-"""RPCs on Workers' streams: one attempt, within the time that its caller gives it."""
+"""RPCs on Workers' streams: one answer, within the time that its caller gives it."""
 
 import asyncio
 import time
@@ -13,6 +13,9 @@ from dex_agents.engine.server.errors import ServiceError
 from dex_agents.engine.server.frames import oversize_detail, rpc_frame
 from dex_agents.engine.server.host import EngineHost
 from dex_agents.engine.server.worker_stream import Delivery, WorkerStream
+
+# A killed process's streams all end within a few milliseconds of each other.
+_LOSS_GRACE_SECONDS = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +138,19 @@ class RpcRun:
             self._host.pool.submit(self)
 
     def on_lost(self) -> None:
-        """Answer that the handler may have run; nothing of it was applied."""
-        self._stream = None
+        """Find out whether a Worker was lost, or only the stream.
+
+        The SDK also drops streams that it has too many of, at any moment. A Worker that dies takes
+        all of its streams along; one that keeps others never answered this one and may be asked
+        again, since nothing of an RPC is applied before its answer.
+        """
+        stream, self._stream = self._stream, None
+        asyncio.get_running_loop().call_later(_LOSS_GRACE_SECONDS, self._judge_loss, stream)
+
+    def _judge_loss(self, stream: WorkerStream | None) -> None:
+        if stream is not None and any(not one.is_ending for one in stream.worker.streams):
+            self.on_returned()
+            return
         self._fail(
             _no_answer(
                 f"the Worker disconnected during RPC {self._call.request.rpc_name}",

@@ -58,6 +58,7 @@ class FakeFlowService:
         self._answers: dict[str, list[Any]] = {}
         self._threads = ThreadPoolExecutor(max_workers=4)
         self._server = grpc.server(self._threads)
+        # The SDK's generated modules carry no types.
         dex_pb2_grpc.add_FlowServiceServicer_to_server(self, self._server)  # type: ignore[no-untyped-call]
         self.address = f"127.0.0.1:{self._server.add_insecure_port('127.0.0.1:0')}"
 

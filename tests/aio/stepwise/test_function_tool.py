@@ -377,6 +377,7 @@ def test_a_context_of_another_package_names_the_import() -> None:
     other = type("ToolCallContext", (), {"__module__": "other_package.tools"})
     package = FunctionTool.__module__.partition(".")[0]
 
+    # A type that is only known when the test runs.
     def look(context: other) -> str:  # type: ignore[valid-type]
         return ""
 

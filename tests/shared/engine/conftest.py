@@ -14,6 +14,7 @@ def _no_open_stores(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     original = Store.__init__
 
     def recorded(store: Store, *arguments: object, **options: object) -> None:
+        # Whatever the tests pass to the constructor.
         original(store, *arguments, **options)  # type: ignore[arg-type]
         opened.append(store)
 

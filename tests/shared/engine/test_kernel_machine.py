@@ -150,6 +150,7 @@ class KernelMachine(ModelledCore):
         if beats:
             counted = self.core.heartbeat(attempt_key(task), task.flow_id)
         else:
+            # Not None here: it beats when there is no checkpoint. The same below.
             counted = self.core.checkpoint(attempt_key(task), task.flow_id, checkpoint)  # type: ignore[arg-type]
         assert counted is (found is not None)
         if found is not None:

@@ -45,6 +45,7 @@ def test_a_policy_takes_the_name_of_an_effect_and_refuses_others() -> None:
     effect: Any = "read"
     assert ToolPolicy(effect) == ToolPolicy(ToolEffect.READ)
     with pytest.raises(ValueError, match="'reed' is no tool effect; use one of read, idempotent"):
+        # The wrong types are what is tested.
         ToolPolicy("reed")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="requires_approval"):
         ToolPolicy(ToolEffect.READ, requires_approval="no")  # type: ignore[arg-type]

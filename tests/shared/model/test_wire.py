@@ -124,6 +124,7 @@ def test_what_cannot_be_read_names_type_and_field(
 @pytest.mark.parametrize("text", ["yesterday", "2026-12-01T00:00:00", 5, None])
 def test_a_stored_time_needs_an_offset(text: object) -> None:
     with pytest.raises(StoredValueError, match=r"AgentMessage\.created_at: expected a time"):
+        # The wrong type is what is tested.
         AgentMessage.from_json({**MESSAGE.to_json(), "created_at": text})  # type: ignore[dict-item]
 
 

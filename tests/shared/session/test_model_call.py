@@ -194,6 +194,7 @@ def test_a_source_reference_reaches_the_record() -> None:
 INVALID: list[tuple[object, str]] = [
     (None, "must return TurnCompleted or ToolCallsRequested, not NoneType"),
     ("text", "not str"),
+    # Ignored types below: what a faulty runner returns is what is tested.
     (TurnCompleted(["text"]), "expected FrameworkMessage, found str"),  # type: ignore[list-item]
     (TurnCompleted(5), "expected FrameworkMessage values"),  # type: ignore[arg-type]
     (TurnCompleted([], None), "usage must be an AgentUsage"),  # type: ignore[arg-type]

@@ -135,6 +135,7 @@ def test_a_result_of_exactly_the_limit_is_kept() -> None:
     assert flow.call().output == "€" * 100
 
 
+# A result without text is what is tested.
 @pytest.mark.parametrize("value", [None, "text", ToolExecutionResult({})])  # type: ignore[arg-type]
 @pytest.mark.parametrize("effect", [ToolEffect.READ, ToolEffect.UNCLASSIFIED])
 def test_an_invalid_result_ends_the_call_by_its_effect(value: object, effect: ToolEffect) -> None:

@@ -208,6 +208,7 @@ class UselessRunner(PlainRunner):
     def build_unfinished_turn_messages(self, turn: AgentTurn) -> Sequence[FrameworkMessage]:
         if isinstance(self.answer, Exception):
             raise self.answer
+        # A faulty runner, on purpose.
         return self.answer  # type: ignore[return-value]
 
 

@@ -20,6 +20,7 @@ class NoTools:
 
 
 class WaitingBuilder(ScriptedRunner):
+    # A method of the wrong form is what is tested.
     def build_user_message(self, text: str) -> FrameworkMessage:  # type: ignore[override]
         raise NotImplementedError
 

@@ -143,6 +143,7 @@ def test_a_permanent_failure_is_an_outcome() -> None:
 
 def test_any_other_failure_is_one_bounded_error_for_the_engine() -> None:
     error = ValueError("\ud800" + "x" * 5_000_000)
+    # An exception of a library may carry such an attribute.
     error.retry_after_seconds = 2.5  # type: ignore[attr-defined]
     for call in (call_model, call_tool):
         with pytest.raises(StepCallError) as raised:

@@ -53,6 +53,7 @@ LOOK = ScriptedToolCall("look", {"q": "x"})
 
 def outline(messages: object) -> list[tuple[str, str]]:
     """Return role and text, or the call, of messages."""
+    # Typed as an object, since the session checks it only later.
     found: list[FrameworkMessage] = list(messages)  # type: ignore[call-overload]
     return [(str(m.role), m.text or f"{m.tool_name} {m.tool_call_id}") for m in found]
 

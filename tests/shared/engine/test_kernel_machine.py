@@ -21,7 +21,7 @@ from dex_agents.engine.kernel.messages import (
     WaitForResponse,
 )
 from dex_agents.engine.kernel.state import Method, RunStatus
-from dex_agents.engine.kernel.values import text_value
+from dex_agents.engine.kernel.values import Value, text_value
 from dex_agents.engine.refusals import (
     FlowAlreadyExists,
     FlowMissing,
@@ -144,19 +144,18 @@ class KernelMachine(ModelledCore):
 
     @precondition(lambda self: self.tasks)
     @rule(data=st.data(), checkpoint=st.none() | st.just(text_value("half")), beats=st.booleans())
-    def show_life(self, data: st.DataObject, checkpoint: object, beats: bool) -> None:
+    def show_life(self, data: st.DataObject, checkpoint: Value | None, beats: bool) -> None:
         task = self.draw_task(data)
         found = self.running(task)
         if beats:
             counted = self.core.heartbeat(attempt_key(task), task.flow_id)
         else:
-            # Not None here: it beats when there is no checkpoint. The same below.
-            counted = self.core.checkpoint(attempt_key(task), task.flow_id, checkpoint)  # type: ignore[arg-type]
+            counted = self.core.checkpoint(attempt_key(task), task.flow_id, checkpoint)
         assert counted is (found is not None)
         if found is not None:
             self.flows[task.flow_id].beats[task.step_id] = self.now
             if not beats:
-                found.checkpoint = checkpoint  # type: ignore[assignment]
+                found.checkpoint = checkpoint
 
     @rule(
         data=st.data(),

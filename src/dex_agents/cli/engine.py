@@ -1,5 +1,5 @@
 # twin: shared
-"""`dex-agents engine`: run the local engine in this process."""
+"""`dex-agents engine`: run the local engine in this process, or check its file."""
 
 import argparse
 import json
@@ -16,6 +16,9 @@ def run(options: argparse.Namespace) -> int:
     Raises:
         EngineError: The file or the address cannot be used; the text says what to do.
     """
+    if options.check:
+        checked: int = import_module("dex_agents.cli.check").run(options)
+        return checked
     try:
         return _serve(options)
     except EngineError as error:
@@ -36,6 +39,7 @@ def _serve(options: argparse.Namespace) -> int:
         durability=Durability(options.durability),
         dispatch_wait=options.dispatch_wait,
         drain_seconds=options.drain,
+        retain_closed=options.retain_closed,
         is_owned=options.owned,
     )
     return status

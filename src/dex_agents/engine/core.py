@@ -77,6 +77,7 @@ class EngineCore:
         reuses_snapshots: bool = True,
         is_alive: Callable[[AttemptKey], bool] | None = None,
         dispatcher: Dispatcher | None = None,
+        retain_closed: float | None = None,
     ) -> None:
         """Wrap an open store; call `open` before anything else.
 
@@ -88,7 +89,14 @@ class EngineCore:
             is_alive: Tells whether a running attempt still shows life by itself, as a call inside
                 this process does; a heartbeat timeout then starts anew.
             dispatcher: Says which ready Steps have a worker; without one, all that are served.
+            retain_closed: How many seconds a closed run is kept; `None` keeps all. Then it is
+                deleted with its history, and the events of a Flow go with its last run.
+
+        Raises:
+            ValueError: `retain_closed` is negative.
         """
+        if retain_closed is not None and retain_closed < 0:
+            raise ValueError(f"retain_closed must not be negative, got {retain_closed} s")
         self.store = store
         self._random = random.Random(seed)
         self._flows = FlowTable(
@@ -96,6 +104,7 @@ class EngineCore:
             reuses_snapshots=reuses_snapshots,
             is_alive=is_alive or (lambda _: False),
             dispatcher=dispatcher,
+            retain_closed=retain_closed,
         )
 
     # -- the wave ------------------------------------------------------------------------------

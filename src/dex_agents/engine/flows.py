@@ -23,6 +23,7 @@ from dex_agents.errors import EngineStorageError
 _IDLE_FLOWS_IN_MEMORY = 2048
 # How long Flows rest after the disk refused their commit.
 _STORAGE_RETRY_SECONDS = 1.0
+_ROUNDING_SECONDS = 0.001
 
 
 class FlowTable:
@@ -41,6 +42,7 @@ class FlowTable:
         reuses_snapshots: bool,
         is_alive: Callable[[AttemptKey], bool],
         dispatcher: Dispatcher | None = None,
+        retain_closed: float | None = None,
     ) -> None:
         """Wrap an open store; see `EngineCore` for the arguments."""
         self.served: set[str] = set()
@@ -65,12 +67,18 @@ class FlowTable:
         # At most one current entry per Flow; `_due_at` tells it from those it replaced.
         self._due: list[tuple[float, str]] = []
         self._due_at: dict[str, float] = {}
+        self._retain_closed = retain_closed
+        # When the run that was closed first has been kept long enough.
+        self._remove_at = math.inf
 
     # -- Flows ---------------------------------------------------------------------------------
 
     def open(self, now: float) -> None:
         """Take up what an earlier engine left."""
         self.now = self._opened_at = now
+        if self._retain_closed is not None:
+            self._store.expect_removals()
+            self._plan_removal()
         for flow_id, due in self._store.sleeping_runs():
             self._schedule(flow_id, due)
         records = self._store.unfinished_runs()
@@ -170,7 +178,10 @@ class FlowTable:
         """
         self._fire_due()
         self._hand_out_ready()
+        removes = self._retain_closed is not None and self._remove_at <= self.now
         try:
+            if removes:
+                self._store.remove_closed(self.now - (self._retain_closed or 0.0))
             self._store.commit()
         except EngineStorageError:
             self._forget_wave()
@@ -186,6 +197,16 @@ class FlowTable:
                 self._due_at.pop(flow_id, None)
         if len(self._loaded) > self._sweep_above:
             self._drop_idle_flows()
+        if removes or (self.effects.closed_flows and self._remove_at == math.inf):
+            self._plan_removal()
+
+    def _plan_removal(self) -> None:
+        if self._retain_closed is not None:
+            first = self._store.first_closed_at()
+            # Rounding must not make a run due before the store finds it old enough.
+            self._remove_at = (
+                math.inf if first is None else first + self._retain_closed + _ROUNDING_SECONDS
+            )
 
     def take_effects(self) -> WaveEffects:
         """Return what the last commits allow, once."""
@@ -201,6 +222,8 @@ class FlowTable:
             if state is not None and (state.rpc_locks or state.heartbeats):
                 self._dropped[flow_id] = state
             self._schedule(flow_id, self.now + _STORAGE_RETRY_SECONDS)
+        if self._remove_at <= self.now:
+            self._remove_at = self.now + _STORAGE_RETRY_SECONDS
         self._touched.clear()
         self.effects = WaveEffects()
 
@@ -221,6 +244,10 @@ class FlowTable:
 
     def next_due(self) -> float | None:
         """Return when time alone will next change something, or `None`."""
+        due = min(self._next_due_of_flows(), self._remove_at)
+        return None if due == math.inf else due
+
+    def _next_due_of_flows(self) -> float:
         while self._due:
             due, flow_id = self._due[0]
             if self._due_at.get(flow_id) == due:
@@ -231,7 +258,7 @@ class FlowTable:
                 del self._due_at[flow_id]
                 self._schedule(flow_id, actual)
             heapq.heappop(self._due)
-        return None
+        return math.inf
 
     def _due_of(self, state: FlowState) -> float:
         if self._dispatcher is None:

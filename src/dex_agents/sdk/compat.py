@@ -4,7 +4,8 @@
 Not public, and why it is used all the same:
 
 - `dex.dexpb.dex_pb2`, the protocol's messages, and the path of `GetHistoryEvents`: the SDK's
-  Clients have no method that reads a history, and the testing kit needs one.
+  Clients have no method that reads a history, and the testing kit needs one. The commands that
+  look at Flows read through `cli.protocol_reads`, which needs no Registry of theirs.
 """
 
 from collections.abc import Callable, Iterator
@@ -132,11 +133,12 @@ def _history_lines(page: pb.GetHistoryEventsResponse) -> Iterator[HistoryLine]:
             step_type=context.step_type,
             step_execution_id=context.step_execution_id,
             final_attempt=context.final_attempt,
-            detail=_detail(payload) if kind.endswith("_failed") else "",
+            detail=failure_detail(payload) if kind.endswith("_failed") else "",
         )
 
 
-def _detail(payload: pb.StepExecuteFailedEvent | pb.StepWaitForFailedEvent) -> str:
+def failure_detail(payload: pb.StepExecuteFailedEvent | pb.StepWaitForFailedEvent) -> str:
+    """Return the text of a method's failure, as its Worker gave it."""
     failure = payload.output.failure
     details = failure.details
     return details.original_worker_error_detail or details.detail or failure.backend_error

@@ -3,6 +3,7 @@
 
 import json
 import sys
+from datetime import timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -32,6 +33,7 @@ class LocalEngine:
         durability: Durability = Durability.PROCESS_CRASH,
         dispatch_wait: float = 10.0,
         drain_seconds: float = 10.0,
+        retain_closed: timedelta | None = None,
     ) -> None:
         """Describe an engine; nothing is started before `start`.
 
@@ -41,12 +43,15 @@ class LocalEngine:
             durability: What an acknowledged change survives.
             dispatch_wait: Seconds that a Step waits for a Worker before that spends an attempt.
             drain_seconds: How long a stop waits for running calls.
+            retain_closed: How long a closed run is kept before it is deleted with its history and
+                events; `None` keeps all.
         """
         self.path = path
         self._address = address
         self._durability = Durability(durability)
         self._dispatch_wait = dispatch_wait
         self._drain_seconds = drain_seconds
+        self._retain_closed = retain_closed
         self._process: ChildProcess | None = None
 
     @property
@@ -98,6 +103,9 @@ class LocalEngine:
         return self
 
     def _arguments(self) -> list[str]:
+        retained: list[str] = []
+        if self._retain_closed is not None:
+            retained = ["--retain-closed", f"{self._retain_closed.total_seconds()}s"]
         return [
             *(sys.executable, "-m", "dex_agents.cli", "engine", "--owned"),
             *("--db", str(self.path)),
@@ -105,6 +113,7 @@ class LocalEngine:
             *("--durability", self._durability.value),
             *("--dispatch-wait", str(self._dispatch_wait)),
             *("--drain", str(self._drain_seconds)),
+            *retained,
         ]
 
     def __enter__(self) -> Self:

@@ -147,6 +147,7 @@ class Engine:
         reuses_snapshots: bool = True,
         is_alive: Callable[[AttemptKey], bool] | None = None,
         durability: Durability = Durability.PROCESS_CRASH,
+        retain_closed: float | None = None,
     ) -> None:
         """Open a store and take up what is in it."""
         self.now = now
@@ -154,7 +155,11 @@ class Engine:
         self.cancelled: list[AttemptKey] = []
         self.store = Store(path, durability)
         self.core = EngineCore(
-            self.store, seed=1, reuses_snapshots=reuses_snapshots, is_alive=is_alive
+            self.store,
+            seed=1,
+            reuses_snapshots=reuses_snapshots,
+            is_alive=is_alive,
+            retain_closed=retain_closed,
         )
         self.core.open(now)
         for flow_type in serves:

@@ -18,6 +18,7 @@ def serve_until_stopped(
     durability: Durability,
     dispatch_wait: float,
     drain_seconds: float,
+    retain_closed: float | None,
     is_owned: bool,
 ) -> int:
     """Serve a file until SIGTERM or SIGINT, and return the process's exit status.
@@ -28,6 +29,7 @@ def serve_until_stopped(
         durability: What an acknowledged change survives.
         dispatch_wait: How long work waits for a Worker, in seconds.
         drain_seconds: How long a stop waits for running calls.
+        retain_closed: How long a closed run is kept, in seconds; `None` keeps all.
         is_owned: Stop also when standard input ends, as it does when the program that started this
             process has gone, however it went.
 
@@ -40,6 +42,7 @@ def serve_until_stopped(
         durability=durability,
         dispatch_wait=dispatch_wait,
         drain_seconds=drain_seconds,
+        retain_closed=retain_closed,
     )
     return asyncio.run(_serve(settings, is_owned))
 

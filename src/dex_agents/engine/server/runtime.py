@@ -45,6 +45,7 @@ class EngineSettings:
         durability: What an acknowledged change survives.
         dispatch_wait: Seconds that work waits for a Worker before that spends an attempt.
         drain_seconds: How long a stop waits for running calls.
+        retain_closed: Seconds that a closed run is kept; `None` keeps all.
     """
 
     path: str | Path
@@ -52,6 +53,7 @@ class EngineSettings:
     durability: Durability = Durability.PROCESS_CRASH
     dispatch_wait: float = 10.0
     drain_seconds: float = 10.0
+    retain_closed: float | None = None
 
 
 class EngineServer:
@@ -124,7 +126,7 @@ class _Opened:
 
 def _open(store: Store, settings: EngineSettings) -> _Opened:
     pool = WorkerPool(settings.dispatch_wait, lambda work: waves.post(work))
-    core = EngineCore(store, dispatcher=pool)
+    core = EngineCore(store, dispatcher=pool, retain_closed=settings.retain_closed)
     waves = WaveLoop(core, store)
     host = EngineHost(waves, pool, settings.dispatch_wait, store.index_types())
     runs = StepRuns(host)

@@ -32,6 +32,7 @@ class WriteBatch:
         self.history: list[tuple[int, HistoryEvent]] = []
         self.indexes: dict[tuple[int, str], IndexEntry] = {}
         self.index_types: dict[str, str] = {}
+        self.removed_runs: set[int] = set()
 
     def __bool__(self) -> bool:
         """Tell whether there is anything to write."""
@@ -45,6 +46,7 @@ class WriteBatch:
             or self.history
             or self.indexes
             or self.index_types
+            or self.removed_runs
         )
 
     def add(self, run: int, writes: FlowWrites) -> None:
@@ -82,6 +84,10 @@ class WriteBatch:
             )
         self._execute_history(many)
         self._execute_indexes(many)
+        # Last: a Flow that a run of this batch started keeps its event Streams.
+        for run in self.removed_runs:
+            for statement in _DELETE_RUN:
+                connection.execute(statement, {"run": run})
 
     def _execute_attributes(self, many: Callable[..., object]) -> None:
         upserts = [
@@ -160,6 +166,22 @@ class WriteBatch:
         if cuts:
             many("DELETE FROM history WHERE run = ? AND event <= ?", cuts)
 
+
+# Streams belong to a Flow and go with its last run; the run itself tells which, so it goes last.
+_ORPHANED_STREAMS = (
+    "flow_id = (SELECT flow_id FROM runs WHERE run = :run) AND NOT EXISTS (SELECT 1 FROM runs r "
+    "WHERE r.flow_id = streams.flow_id AND r.run != :run)"
+)
+_DELETE_RUN = (
+    *(
+        f"DELETE FROM {table} WHERE run = :run"
+        for table in ("attributes", "messages", "steps", "indexed", "counters", "history")
+    ),
+    "DELETE FROM stream_messages WHERE stream IN "
+    f"(SELECT stream FROM streams WHERE {_ORPHANED_STREAMS})",
+    f"DELETE FROM streams WHERE {_ORPHANED_STREAMS}",
+    "DELETE FROM runs WHERE run = :run",
+)
 
 _RUN_COLUMNS = (
     "flow_id, run_id, flow_type, status, started_at, closed_at, request_id, "

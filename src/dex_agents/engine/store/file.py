@@ -1,5 +1,5 @@
 # twin: shared
-"""The engine file: load runs, write batches, commit.
+"""The engine file: write batches, commit.
 
 One `Store` belongs to one engine and is used from one thread at a time. Events of Streams are
 written at once into the open transaction, where this connection already sees them, and become
@@ -9,19 +9,17 @@ durable with the next commit; everything else is collected and written by `commi
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack, suppress
 from enum import StrEnum
 from pathlib import Path
 
-from dex_agents.engine.kernel.records import event_from_text, run_from_columns, step_from_text
-from dex_agents.engine.kernel.state import FlowState, Message, RunRecord, split_name
-from dex_agents.engine.kernel.transition import FlowWrites, HistoryEvent
-from dex_agents.engine.kernel.values import Value, ValueKind
+from dex_agents.engine.kernel.transition import FlowWrites
+from dex_agents.engine.kernel.values import Value
 from dex_agents.engine.store.batch import WriteBatch
 from dex_agents.engine.store.ownership import FileOwnership
+from dex_agents.engine.store.reading import StoreReader
 from dex_agents.engine.store.schema import connect, open_error
-from dex_agents.engine.store.search import SearchCondition
 from dex_agents.engine.store.streams import StreamKey, StreamTable
 from dex_agents.errors import EngineStorageError
 
@@ -29,7 +27,8 @@ from dex_agents.errors import EngineStorageError
 # see them at once, and a commit per streamed word would cost more than the words.
 EVENT_COMMIT_SECONDS = 0.05
 _KEYS_IN_MEMORY = 16_384
-_BEYOND_ALL_RUNS = 1 << 62
+# Runs that one commit deletes at most; a longer one would make everybody wait.
+_REMOVED_AT_ONCE = 100
 
 
 class Durability(StrEnum):
@@ -39,23 +38,7 @@ class Durability(StrEnum):
     POWER_LOSS = "power-loss"
 
 
-_RUN_COLUMNS = (
-    "flow_id",
-    "run_id",
-    "flow_type",
-    "status",
-    "started_at",
-    "closed_at",
-    "request_id",
-    "error_type",
-    "error_message",
-    "search_mode",
-    "record",
-)
-_SELECT_RUN = f"SELECT run, {', '.join(_RUN_COLUMNS)} FROM runs"
-
-
-class Store:
+class Store(StoreReader):
     """One open engine file.
 
     Attributes:
@@ -79,8 +62,6 @@ class Store:
         self.commits = 0
         self._events_since: float | None = None
         self._batch = WriteBatch()
-        # The row of each run: those of the open batch and, as a cache, some of the file.
-        self._keys: dict[str, int] = {}
         self._refusal: EngineStorageError | None = None
         self._ownership: FileOwnership | None = None
         # Other spellings of the path, symbolic links among them, are the same file.
@@ -91,7 +72,7 @@ class Store:
                 undo.callback(self._ownership.close)
             full = durability is Durability.POWER_LOSS
             try:
-                self._connection = connect(self.path, survives_power_loss=full)
+                super().__init__(connect(self.path, survives_power_loss=full))
                 undo.callback(self._connection.close)
                 self.streams = StreamTable(self._connection)
                 newest = self._connection.execute("SELECT max(run) FROM runs").fetchone()[0]
@@ -120,14 +101,27 @@ class Store:
         self._batch.add(self._row(writes.run_id), writes)
 
     def _row(self, run_id: str) -> int:
-        row = self._keys.get(run_id)
+        row = self._stored_row(run_id)
         if row is None:
-            found = self._connection.execute("SELECT run FROM runs WHERE run_id = ?", (run_id,))
-            stored = found.fetchone()
-            if stored is None:
-                stored, self._next_run = (self._next_run,), self._next_run + 1
-            row = self._keys[run_id] = int(stored[0])
+            row = self._keys[run_id] = self._next_run
+            self._next_run += 1
         return row
+
+    def expect_removals(self) -> None:
+        """Make it cheap to find the runs that were closed first."""
+        # Only speed is at stake: a full disk must not keep an engine from opening.
+        with suppress(sqlite3.Error):
+            self._connection.execute(
+                "CREATE INDEX IF NOT EXISTS runs_by_close ON runs (closed_at) "
+                "WHERE closed_at IS NOT NULL"
+            )
+
+    def remove_closed(self, closed_before: float) -> None:
+        """Add the runs that were closed first, up to a time, to what the next commit deletes.
+
+        It takes at most 100, so that nobody waits long; `first_closed_at` then says what is left.
+        """
+        self._batch.removed_runs.update(self.closed_runs(closed_before, _REMOVED_AT_ONCE))
 
     def append_event(
         self, key: StreamKey, source: str, value: Value, now: float, capacity_bytes: int
@@ -180,10 +174,13 @@ class Store:
             self._forget()
             raise
         self.commits += 1
+        has_removed = bool(self._batch.removed_runs)
         self._batch = WriteBatch()
         self._events_since = None
-        if len(self._keys) > _KEYS_IN_MEMORY:
+        if has_removed or len(self._keys) > _KEYS_IN_MEMORY:
             self._keys.clear()
+        if has_removed:
+            self.streams.forget_caches()
         self._report("after", self.commits)
 
     def _report(self, moment: str, number: int) -> None:
@@ -211,108 +208,6 @@ class Store:
             "it was before; free space or restore access, then try again"
         )
 
-    # -- reading -----------------------------------------------------------------------------
-
-    def find_run(self, flow_id: str, run_id: str = "") -> RunRecord | None:
-        """Return the latest run of a Flow, or the one named, or `None`."""
-        if run_id:
-            found = self._runs("WHERE flow_id = ? AND run_id = ?", (flow_id, run_id))
-        else:
-            found = self._runs("WHERE flow_id = ? ORDER BY run DESC LIMIT 1", (flow_id,))
-        return found[0][1] if found else None
-
-    def _runs(self, condition: str, parameters: Sequence[object]) -> list[tuple[int, RunRecord]]:
-        found: list[tuple[int, RunRecord]] = []
-        for row in self._connection.execute(f"{_SELECT_RUN} {condition}", tuple(parameters)):
-            record = run_from_columns(dict(zip(_RUN_COLUMNS, row[1:], strict=True)))
-            self._keys[record.run_id] = row[0]
-            found.append((row[0], record))
-        return found
-
-    def load(self, record: RunRecord) -> FlowState:
-        """Read the whole state of a stored run."""
-        run = self._row(record.run_id)
-        read = self._connection.execute
-        state = FlowState(run=record)
-        for name, kind, encoding, data in read(
-            "SELECT name, kind, encoding, data FROM attributes WHERE run = ?", (run,)
-        ):
-            value = Value(ValueKind(kind), encoding, data)
-            map_name, instance = split_name(name)
-            if instance is None:
-                state.attributes[name] = value
-            else:
-                state.maps.setdefault(map_name, {})[instance] = value
-        channels: dict[str, list[Message]] = {}
-        for order, channel, message_id, kind, encoding, data in read(
-            "SELECT ord, channel, message_id, kind, encoding, data FROM messages "
-            "WHERE run = ? ORDER BY ord",
-            (run,),
-        ):
-            message = Message(message_id, order, Value(ValueKind(kind), encoding, data))
-            channels.setdefault(channel, []).append(message)
-            state.next_order = max(state.next_order, order + 1)
-        state.channels = {channel: tuple(waiting) for channel, waiting in channels.items()}
-        steps = [
-            step_from_text(step_id, text)
-            for step_id, text in read("SELECT step_id, record FROM steps WHERE run = ?", (run,))
-        ]
-        for step in sorted(steps, key=lambda s: s.since):
-            state.steps[step.step_id] = step
-            state.next_order = max(state.next_order, step.since + 1)
-        state.counters = dict(read("SELECT type, n FROM counters WHERE run = ?", (run,)))
-        newest = read("SELECT max(event) FROM history WHERE run = ?", (run,)).fetchone()[0]
-        state.next_event = (newest or 0) + 1
-        return state
-
     def set_index_types(self, types: Mapping[str, str]) -> None:
         """Add names to search by to the next commit."""
         self._batch.index_types.update(types)
-
-    def index_types(self) -> dict[str, str]:
-        """Return the stored names to search by, and the type of each."""
-        return dict(self._connection.execute("SELECT key, type FROM index_types"))
-
-    def indexed_values(self, run_id: str) -> dict[str, Value]:
-        """Return what a run can be searched by."""
-        rows = self._connection.execute(
-            "SELECT i.key, i.kind, i.encoding, i.data FROM indexed i JOIN runs r ON r.run = i.run "
-            "WHERE r.run_id = ? AND i.place = 0 ORDER BY i.key",
-            (run_id,),
-        )
-        return {key: Value(ValueKind(kind), encoding, data) for key, kind, encoding, data in rows}
-
-    def unfinished_runs(self) -> list[RunRecord]:
-        """Return the running runs with a Step that does more than wait."""
-        condition = (
-            "WHERE status = 'running' AND run IN (SELECT run FROM steps WHERE phase != 'waiting')"
-        )
-        return [record for _, record in self._runs(condition, ())]
-
-    def sleeping_runs(self) -> list[tuple[str, float]]:
-        """Return each Flow with a Step that waits for a timer, and the earliest such time."""
-        return self._connection.execute(
-            "SELECT r.flow_id, min(s.due_at) FROM steps s JOIN runs r ON r.run = s.run "
-            "WHERE s.phase = 'waiting' AND s.due_at IS NOT NULL GROUP BY s.run"
-        ).fetchall()
-
-    def read_history(self, run_id: str) -> list[HistoryEvent]:
-        """Return the retained history of a run, oldest first."""
-        rows = self._connection.execute(
-            "SELECT h.event, h.time, h.kind, h.record FROM history h JOIN runs r ON r.run = h.run "
-            "WHERE r.run_id = ? ORDER BY h.event",
-            (run_id,),
-        )
-        return [event_from_text(*row) for row in rows]
-
-    def search(
-        self, condition: SearchCondition, limit: int, before_run: int | None
-    ) -> tuple[list[RunRecord], int | None]:
-        """Return matching runs, newest first, and where the next page starts."""
-        bound = _BEYOND_ALL_RUNS if before_run is None else min(before_run, _BEYOND_ALL_RUNS)
-        found = self._runs(
-            f"WHERE run < ? AND ({condition.sql}) ORDER BY run DESC LIMIT ?",
-            (bound, *condition.parameters, limit + 1),
-        )
-        next_page = found[limit - 1][0] if len(found) > limit else None
-        return [record for _, record in found[:limit]], next_page

@@ -10,6 +10,7 @@ from dex_agents.errors import EngineFileVersionError, EngineStorageError
 APPLICATION_ID = 0x44455841
 # In SQLite's user_version. Raise it when an older release could no longer read the file.
 SCHEMA_VERSION = 1
+_MARKS = ("application_id", "user_version")
 
 TABLES = """
 CREATE TABLE runs (
@@ -91,16 +92,23 @@ def connect(path: Path | None, *, survives_power_loss: bool) -> sqlite3.Connecti
 
 
 def open_error(
-    path: Path | None, error: sqlite3.Error
+    path: Path | None, error: sqlite3.Error, *, verb: str = "open"
 ) -> EngineStorageError | EngineFileVersionError:
-    """Return the error for a file that SQLite could not open, read or write."""
+    """Return the error for a file that SQLite could not open, read or write.
+
+    Args:
+        path: The file.
+        error: What SQLite said.
+        verb: What was tried; "read" for one that is only looked at.
+    """
     if "not a database" in str(error):
         return EngineFileVersionError(
             f"{path} is not an engine file; give the engine a file of its own"
         )
+    access = "read" if verb == "read" else "write to"
     return EngineStorageError(
-        f"cannot open {path}: {error}; give the engine a path in a folder that exists and that "
-        "this user may write to"
+        f"cannot {verb} {path}: {error}; give the engine a path in a folder that exists and that "
+        f"this user may {access}"
     )
 
 
@@ -110,22 +118,36 @@ def prepare_schema(connection: sqlite3.Connection, path: Path | None) -> None:
     Raises:
         EngineFileVersionError: The file is newer than this release, or is something else.
     """
-    application_id = connection.execute("PRAGMA application_id").fetchone()[0]
-    version = connection.execute("PRAGMA user_version").fetchone()[0]
-    if application_id == APPLICATION_ID:
-        if version > SCHEMA_VERSION:
-            raise EngineFileVersionError(
-                f"{path} was written by a newer release of dex-agents (file version {version}, "
-                f"this release reads up to {SCHEMA_VERSION}); upgrade dex-agents to open it"
-            )
-        return
-    is_empty = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
-    if application_id or version or not is_empty:
+    if _is_empty(connection):
+        # One transaction: a process killed here leaves an empty file, not half a schema.
+        connection.executescript(
+            f"BEGIN IMMEDIATE;{TABLES}PRAGMA application_id={APPLICATION_ID};"
+            f"PRAGMA user_version={SCHEMA_VERSION};COMMIT;"
+        )
+    else:
+        check_schema(connection, path)
+
+
+def _is_empty(connection: sqlite3.Connection) -> bool:
+    marks = [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in _MARKS]
+    return not any(marks) and not connection.execute("SELECT 1 FROM sqlite_master").fetchone()
+
+
+def check_schema(connection: sqlite3.Connection, path: Path | None) -> None:
+    """Check that a file is one of ours, of a form that this release can read.
+
+    Raises:
+        EngineFileVersionError: The file is newer than this release, or is something else.
+    """
+    application_id, version = (
+        connection.execute(f"PRAGMA {name}").fetchone()[0] for name in _MARKS
+    )
+    if application_id != APPLICATION_ID:
         raise EngineFileVersionError(
             f"{path} is a SQLite database of another program; give the engine a file of its own"
         )
-    # One transaction: a process killed here leaves an empty file, not half a schema.
-    connection.executescript(
-        f"BEGIN IMMEDIATE;{TABLES}PRAGMA application_id={APPLICATION_ID};"
-        f"PRAGMA user_version={SCHEMA_VERSION};COMMIT;"
-    )
+    if version > SCHEMA_VERSION:
+        raise EngineFileVersionError(
+            f"{path} was written by a newer release of dex-agents (file version {version}, "
+            f"this release reads up to {SCHEMA_VERSION}); upgrade dex-agents to open it"
+        )

@@ -10,6 +10,7 @@ import logging
 import os
 import time
 from collections.abc import Callable
+from datetime import timedelta
 from typing import TypeVar
 
 from dex_agents_sync._seam.concurrency import Event
@@ -37,7 +38,13 @@ class EngineLoop:
     """Run one store's Flows with the sessions of this process, from `start` to `stop`."""
 
     def __init__(
-        self, store: Store, clock: Clock, *, seed: int | None, reuses_snapshots: bool
+        self,
+        store: Store,
+        clock: Clock,
+        *,
+        seed: int | None,
+        reuses_snapshots: bool,
+        retain_closed: timedelta | None,
     ) -> None:
         """Take over an open store; see `EmbeddedEngine` for the other arguments."""
         self.clock = clock
@@ -50,6 +57,7 @@ class EngineLoop:
             seed=seed,
             reuses_snapshots=reuses_snapshots,
             is_alive=self._worker.is_running,
+            retain_closed=None if retain_closed is None else retain_closed.total_seconds(),
         )
         self._mailbox: Mailbox[Request[object]] = Mailbox()
         self._ready: list[Request[object]] = []

@@ -2,6 +2,7 @@
 """The embedded engine: durable sessions inside your process, on one file."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -34,6 +35,7 @@ class EmbeddedEngine:
         durability: Durability = Durability.PROCESS_CRASH,
         clock: Clock | None = None,
         drain_seconds: float = 10.0,
+        retain_closed: timedelta | None = None,
         reuses_snapshots: bool = True,
         seed: int | None = None,
     ) -> None:
@@ -45,6 +47,8 @@ class EmbeddedEngine:
             durability: What an acknowledged change survives.
             clock: The time; a `VirtualClock` in tests.
             drain_seconds: How long `close` waits for running calls.
+            retain_closed: How long a closed run is kept before it is deleted with its history and
+                events; `None` keeps all.
             reuses_snapshots: See `EngineCore`; for tests.
             seed: Makes run and message IDs repeatable; for tests.
         """
@@ -54,6 +58,7 @@ class EmbeddedEngine:
         self.on_commit: Callable[[str, int], None] | None = None
         self._durability = Durability(durability)
         self._drain_seconds = drain_seconds
+        self._retain_closed = retain_closed
         self._reuses_snapshots = reuses_snapshots
         self._seed = seed
         self._loop: EngineLoop | None = None
@@ -73,7 +78,11 @@ class EmbeddedEngine:
         store.on_commit = self.on_commit
         try:
             self._loop = EngineLoop(
-                store, self.clock, seed=self._seed, reuses_snapshots=self._reuses_snapshots
+                store,
+                self.clock,
+                seed=self._seed,
+                reuses_snapshots=self._reuses_snapshots,
+                retain_closed=self._retain_closed,
             )
         except Exception:
             store.abandon()

@@ -33,6 +33,7 @@ RPC_NAMES = {
     step_names.RESOLVE_INTERRUPT,
     step_names.GET_AGENT_SNAPSHOT,
     step_names.LIST_AGENT_MESSAGES,
+    step_names.READ_MESSAGE_CHUNKS,
 }
 
 SHORT_TIMEOUT = AgentSessionOptions(

@@ -6,6 +6,7 @@ import pytest
 from tests.aio.promises import (
     test_approvals,
     test_chat_turn,
+    test_long_sessions,
     test_model_failures,
     test_parallel_tools,
     test_search,
@@ -19,6 +20,7 @@ MODULES = [
     test_approvals,
     test_chat_turn,
     test_events,
+    test_long_sessions,
     test_model_failures,
     test_parallel_tools,
     test_search,

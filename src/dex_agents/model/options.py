@@ -7,6 +7,7 @@ from datetime import timedelta
 from types import MappingProxyType
 from typing import cast
 
+from dex_agents.model.limits import MAX_LOAD_BYTES, MESSAGE_CHUNK_MAX_BYTES
 from dex_agents.model.text import MAX_ERROR_BYTES, MAX_TOOL_RESULT_BYTES
 from dex_agents.model.tool_calls import ToolEffect, ToolPolicy, checked_effect
 
@@ -79,6 +80,11 @@ class AgentSessionOptions:
             writes; any other call has one.
         max_tool_result_bytes: The largest tool result that is kept.
         max_error_bytes: The longest error text that is kept.
+        message_window_size: How many of the newest messages are stored one by one.
+        message_chunk_size: How many older messages are stored together at most.
+        message_chunk_max_bytes: How large those may be together; 3 MiB at most.
+        retained_message_limit: With compaction, summarized messages are deleted once so many are
+            stored after them; `None` keeps all.
     """
 
     tool_policies: Mapping[str, ToolPolicy] = field(default_factory=dict[str, ToolPolicy])
@@ -89,6 +95,10 @@ class AgentSessionOptions:
     tool_call_limit: CallLimit = TOOL_CALL_LIMIT
     max_tool_result_bytes: int = MAX_TOOL_RESULT_BYTES
     max_error_bytes: int = MAX_ERROR_BYTES
+    message_window_size: int = 64
+    message_chunk_size: int = 32
+    message_chunk_max_bytes: int = MESSAGE_CHUNK_MAX_BYTES
+    retained_message_limit: int | None = 1000
 
     def __post_init__(self) -> None:
         """Check every option now, so that no session meets a wrong one later.
@@ -107,6 +117,16 @@ class AgentSessionOptions:
         _check_count(self.event_stream_capacity_bytes, "event_stream_capacity_bytes", smallest=1)
         for name in ("max_tool_result_bytes", "max_error_bytes"):
             _check_count(getattr(self, name), name, smallest=_SMALLEST_TEXT_LIMIT_BYTES)
+        for name in ("message_window_size", "message_chunk_size"):
+            _check_count(getattr(self, name), name, smallest=1)
+        _check_count(self.message_chunk_max_bytes, "message_chunk_max_bytes", smallest=1024)
+        if self.message_chunk_max_bytes > MAX_LOAD_BYTES:
+            raise ValueError(
+                f"message_chunk_max_bytes must be at most {MAX_LOAD_BYTES:,}: a larger chunk could "
+                "not be loaded by a Worker of the dex SDK"
+            )
+        if self.retained_message_limit is not None:
+            _check_count(self.retained_message_limit, "retained_message_limit", smallest=1)
 
     def resolve_tool_policy(
         self, tool_name: str, framework_effect: ToolEffect | None = None

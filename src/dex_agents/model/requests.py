@@ -4,7 +4,7 @@
 from dataclasses import dataclass, field
 
 from dex_agents.model.interrupts import AgentInterrupt
-from dex_agents.model.messages import AgentMessage
+from dex_agents.model.messages import AgentMessage, AgentMessageChunkRange
 from dex_agents.model.state import AgentState, AgentUsage
 from dex_agents.model.tool_calls import AgentToolCall
 from dex_agents.model.wire import WireValue
@@ -43,11 +43,13 @@ class AgentMessagesPage(WireValue):
         messages: At most as many as asked for, and 200.
         next_before_sequence: Asks for the page before this one; `None` on the last.
         deleted_before_sequence: Messages before it are no longer stored; `None` when all are.
+        unread_chunks: Between engine and client only: the chunks that hold the rest of the page.
     """
 
     messages: tuple[AgentMessage, ...] = ()
     next_before_sequence: int | None = None
     deleted_before_sequence: int | None = None
+    unread_chunks: tuple[AgentMessageChunkRange, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +73,7 @@ class AgentSnapshot(WireValue):
         usage: What the session used so far.
         queued_message_count: How many user messages wait.
         queued_messages: Those messages, oldest first.
+        unread_chunks: Between engine and client only: the chunks that hold the rest of `messages`.
     """
 
     state: AgentState | None = None
@@ -80,3 +83,4 @@ class AgentSnapshot(WireValue):
     usage: AgentUsage = field(default_factory=AgentUsage)
     queued_message_count: int = 0
     queued_messages: tuple[QueuedMessage, ...] = ()
+    unread_chunks: tuple[AgentMessageChunkRange, ...] = ()

@@ -1,7 +1,7 @@
 # twin: shared
 """What a session is doing, what it used, and what a user says to it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from dex_agents.model.wire import JsonObject, WireValue
@@ -35,6 +35,7 @@ class AgentState(WireValue):
         turn_number: The number of the turn that started last; 0 before the first.
         last_message_sequence: The newest stored message; 0 before the first.
         last_turn_error: Why the last turn failed; gone once a later turn completes.
+        window_bytes: How large the messages of the window are; it follows from them.
         accepts_turn_control: Whether the running turn can be steered and cancelled.
     """
 
@@ -45,6 +46,8 @@ class AgentState(WireValue):
     last_message_sequence: int = 0
     last_turn_error: str | None = None
     accepts_turn_control: bool = False
+    # Counted by whoever stores messages, so two states that differ only here are one state.
+    window_bytes: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import dex
 
+from dex_agents.model.limits import MAX_LOAD_BYTES
 from dex_agents.sdk.compat import attempt_progress
 from dex_agents.sdk.persistence import ATTRIBUTE_MAPS, ATTRIBUTES, CHANNEL_MAPS, CHANNELS
 from dex_agents.session.ports import PendingMessage, RecoveryError
@@ -62,6 +63,11 @@ class SdkStepIO:
     def attempt(self) -> int:
         """Return the attempt, from 1; an engine may leave it out for an RPC."""
         return max(1, self._context.attempt)
+
+    @property
+    def max_load_bytes(self) -> int:
+        """Return how much a Step may load: its task is one gRPC message."""
+        return MAX_LOAD_BYTES
 
     @property
     def heartbeat_checkpoint(self) -> str | None:

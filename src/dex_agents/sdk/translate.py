@@ -91,6 +91,7 @@ class Translator:
         step: str,
         step_input: str | None,
         execute_loads: Sequence[ports.MapLoad] | None = None,
+        failure_loads: Sequence[ports.MapLoad] | None = None,
     ) -> dex.StepOptions:
         """Return the options of a movement: its Step's, with the loads that its input asks for.
 
@@ -98,6 +99,7 @@ class Translator:
             step: The Step.
             step_input: The movement's input.
             execute_loads: What `execute` loads instead of what the table says.
+            failure_loads: The same for the Step of its failure route.
         """
         definition = self._definition(step)
         waiting = _loads(definition.wait_for_loads(step_input))
@@ -108,9 +110,10 @@ class Translator:
         failure_step = definition.options.failure_step
         if failure_step is None:
             return options
-        # It gets the same input, so its loads follow from that.
+        # It gets the same input, so its loads follow from that unless the movement names them.
         return options.on_execute_failure_proceed_to(
-            self._step_type(failure_step), self.step_options(failure_step, step_input)
+            self._step_type(failure_step),
+            self.step_options(failure_step, step_input, failure_loads),
         )
 
     def _own_options(
@@ -130,7 +133,7 @@ class Translator:
             dex.StepMovement(
                 self._step_type(one.step),
                 one.input,
-                self.step_options(one.step, one.input, one.execute_loads),
+                self.step_options(one.step, one.input, one.execute_loads, one.failure_loads),
             )
             for one in decision.movements
         ]
@@ -162,6 +165,11 @@ def _instances(loads: Loads) -> tuple[dex.AttributeMapLoad, ...]:
     return tuple(
         ATTRIBUTE_MAPS[load.map_name].load(load.key) for load in loads if load.key is not None
     )
+
+
+def instance_loads(loads: Sequence[ports.MapLoad]) -> tuple[dex.AttributeMapLoad, ...]:
+    """Return loads of single instances as one invocation of an RPC takes them."""
+    return _instances(_loads(loads))
 
 
 def rpc_options(

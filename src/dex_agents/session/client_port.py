@@ -4,6 +4,7 @@
 The embedded engine's client is one; a client of the `dex` SDK is wrapped into one.
 """
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from dex_agents.session.definition import SessionDefinition
@@ -14,6 +15,7 @@ from dex_agents.session.flow_values import (
     StreamMessage,
     StreamMessagesPage,
 )
+from dex_agents.session.ports import MapLoad
 
 
 class ClientPort(Protocol):
@@ -43,10 +45,12 @@ class ClientPort(Protocol):
         rpc_input: str | None = None,
         *,
         lock_wait_seconds: float = 0.0,
+        loads: Sequence[MapLoad] = (),
     ) -> str:
         """Run an RPC handler of a Flow and return its output text.
 
-        A lock conflict is tried again for `lock_wait_seconds` before it is raised.
+        A lock conflict is tried again for `lock_wait_seconds` before it is raised. `loads` names
+        single map instances that the handler reads besides what the RPC's table entry loads.
 
         Raises:
             dex.FlowNotActiveOrNotFoundError: There is no such Flow, or it is closed.

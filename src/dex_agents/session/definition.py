@@ -58,7 +58,8 @@ class RpcDefinition:
 
     With `locks` the handler runs only when all of them are free, else the caller gets a lock
     conflict. A transactional RPC (locks imply it) needs an active Flow; a plain one also reads a
-    closed Flow.
+    closed Flow. `free_loads` are loaded besides where loading moves no bytes; elsewhere the caller
+    names what the handler should read of them.
     """
 
     name: str
@@ -66,6 +67,7 @@ class RpcDefinition:
     locks: tuple[str, ...] = ()
     is_transactional: bool = False
     loads: tuple[MapLoad, ...] = ()
+    free_loads: tuple[MapLoad, ...] = ()
     load_channels: tuple[str, ...] = ()
 
 

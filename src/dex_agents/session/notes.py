@@ -74,6 +74,15 @@ def result_over_limit_reason(size_bytes: int, limit_bytes: int) -> str:
     return f"it has {size_bytes} bytes and the limit is {limit_bytes} bytes"
 
 
+def conversation_too_large_error(needed_bytes: int, limit_bytes: int) -> str:
+    """Return the error of a turn whose conversation is too large for one Step of this engine."""
+    return (
+        f"the conversation has grown to {needed_bytes:,} bytes, and one model call of this engine "
+        f"reads at most {limit_bytes:,}; set AgentSessionOptions.compaction, so that older "
+        "messages are summarized"
+    )
+
+
 def tool_not_run_error(detail: str) -> str:
     """Return the error of a call whose tool provably never ran."""
     return f"{TOOL_CALL_NOT_RUN_ERROR_PREFIX}: {detail}"

@@ -88,11 +88,16 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Movement:
-    """Start one Step. `execute_loads` replaces the table's loads for this execution only."""
+    """Start one Step.
+
+    `execute_loads` replaces the table's loads for this execution only, and `failure_loads` those
+    of its failure route.
+    """
 
     step: str
     input: str | None = None
     execute_loads: tuple[MapLoad, ...] | None = None
+    failure_loads: tuple[MapLoad, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,6 +183,11 @@ class StepIO(Protocol):
     @property
     def now(self) -> datetime:
         """The time of this call, aware, in UTC; fixed for its duration."""
+        ...
+
+    @property
+    def max_load_bytes(self) -> int | None:
+        """How much one Step of this mount may load; `None` where loading moves no bytes."""
         ...
 
     @property

@@ -60,6 +60,7 @@ class RecordingStepIO:
         pending: The waiting messages of the Channels that the method loads.
         wait_results: What the finished wait consumed.
         fired_timers: The indexes of the wait's timers that fired.
+        max_load_bytes: What Steps may load at most; `None` says that there is no limit.
     """
 
     __slots__ = (
@@ -73,6 +74,7 @@ class RecordingStepIO:
         "attempt",
         "flow_id",
         "heartbeat_checkpoint",
+        "max_load_bytes",
         "now",
         "recovery_error",
         "run_id",
@@ -97,6 +99,7 @@ class RecordingStepIO:
         fired_timers: Collection[int] = (),
         recovery_error: RecoveryError | None = None,
         heartbeat_checkpoint: str | None = None,
+        max_load_bytes: int | None = None,
     ) -> None:
         self.flow_id = flow_id
         self.run_id = run_id
@@ -105,6 +108,7 @@ class RecordingStepIO:
         self.now = now
         self.recovery_error = recovery_error
         self.heartbeat_checkpoint = heartbeat_checkpoint
+        self.max_load_bytes = max_load_bytes
         self.writes = RecordedWrites()
         self._attributes = attributes
         self._maps = maps

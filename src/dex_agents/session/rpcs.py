@@ -19,7 +19,7 @@ from dex_agents.model.text import bounded_text
 from dex_agents.model.tool_calls import AgentToolCall
 from dex_agents.session.decide.records import turn_tool_calls
 from dex_agents.session.definition import RpcDefinition, SessionDefinition
-from dex_agents.session.message_window import MESSAGE_LOADS, last_messages, messages_before
+from dex_agents.session.message_window import message_index
 from dex_agents.session.ports import RpcResult, StepIO
 from dex_agents.session.schema import (
     AGENT_STATE,
@@ -32,9 +32,11 @@ from dex_agents.session.schema import (
 from dex_agents.session.step_names import (
     GET_AGENT_SNAPSHOT,
     LIST_AGENT_MESSAGES,
+    READ_MESSAGE_CHUNKS,
     RESOLVE_INTERRUPT,
     SEND_USER_MESSAGE,
 )
+from dex_agents.session.stored_messages import ALL_CHUNK_LOADS, WINDOW_LOADS, read_before
 
 TRUE = RpcResult(output="true")
 FALSE = RpcResult(output="false")
@@ -79,14 +81,17 @@ def get_agent_snapshot(session: SessionDefinition, io: StepIO, rpc_input: str | 
         )
         for waiting in QUEUED_USER_MESSAGES.pending(io)
     )
+    last_sequence = 0 if state is None else state.last_message_sequence
+    read = read_before(io, last_sequence + 1, SNAPSHOT_MESSAGES)
     snapshot = AgentSnapshot(
         state=state,
-        messages=() if state is None else last_messages(io, state, SNAPSHOT_MESSAGES),
+        messages=read.messages,
         pending_interrupts=PENDING_INTERRUPTS.get(io) or (),
         tool_calls=_active_tool_calls(io, state),
         usage=AGENT_USAGE.get(io) or AgentUsage(),
         queued_message_count=len(queued),
         queued_messages=queued,
+        unread_chunks=read.unread_chunks,
     )
     return RpcResult(output=snapshot.to_text())
 
@@ -98,11 +103,14 @@ def list_agent_messages(session: SessionDefinition, io: StepIO, rpc_input: str |
     before = state.last_message_sequence + 1
     if request.before_sequence is not None:
         before = min(before, request.before_sequence)
-    messages = messages_before(io, before, request.clamped_limit)
-    has_more = bool(messages) and messages[0].sequence > 1
+    read = read_before(io, before, request.clamped_limit)
+    first = message_index(io).first_sequence
+    has_more = bool(read.messages) and read.messages[0].sequence > first
     page = AgentMessagesPage(
-        messages=messages,
-        next_before_sequence=messages[0].sequence if has_more else None,
+        messages=read.messages,
+        next_before_sequence=read.messages[0].sequence if has_more else None,
+        deleted_before_sequence=first if first > 1 else None,
+        unread_chunks=read.unread_chunks,
     )
     return RpcResult(output=page.to_text())
 
@@ -124,13 +132,20 @@ RPCS: dict[str, RpcDefinition] = {
         RpcDefinition(
             name=GET_AGENT_SNAPSHOT,
             handler=get_agent_snapshot,
-            loads=(*MESSAGE_LOADS, AGENT_TOOL_CALLS.load_all()),
+            loads=(*WINDOW_LOADS, AGENT_TOOL_CALLS.load_all()),
+            free_loads=ALL_CHUNK_LOADS,
             load_channels=(QUEUED_USER_MESSAGES.name,),
         ),
         RpcDefinition(
             name=LIST_AGENT_MESSAGES,
             handler=list_agent_messages,
-            loads=MESSAGE_LOADS,
+            loads=WINDOW_LOADS,
+            free_loads=ALL_CHUNK_LOADS,
+        ),
+        # Its caller names the chunks to read; without the window, one of any size can be loaded.
+        RpcDefinition(
+            name=READ_MESSAGE_CHUNKS,
+            handler=list_agent_messages,
         ),
     )
 }

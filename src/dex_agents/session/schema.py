@@ -7,6 +7,7 @@ one session; what no feature uses yet holds plain text until its feature gives i
 
 from typing import Any, Final
 
+from dex_agents.model.context_summary import ContextSummary
 from dex_agents.model.events import AgentEvent
 from dex_agents.model.interrupts import AgentInterrupt, AgentInterruptResolution
 from dex_agents.model.messages import (
@@ -36,9 +37,15 @@ _MESSAGE_CODEC = TextCodec(
     cached_decoder(AgentMessage.from_text, max_entries=8192, max_characters=4096),
 )
 
+# 512 chunks of at most 65,536 characters: as much again. A chunk never changes.
+_CHUNK_CODEC = TextCodec(
+    AgentMessageChunk.to_text,
+    cached_decoder(AgentMessageChunk.from_text, max_entries=512, max_characters=65536),
+)
+
 AGENT_STATE: Final = Attribute("AgentState", wire_codec(AgentState))
 AGENT_MESSAGES: Final = AttributeMap("AgentMessages", _MESSAGE_CODEC)
-AGENT_MESSAGE_CHUNKS: Final = AttributeMap("AgentMessageChunks", wire_codec(AgentMessageChunk))
+AGENT_MESSAGE_CHUNKS: Final = AttributeMap("AgentMessageChunks", _CHUNK_CODEC)
 AGENT_MESSAGE_INDEX: Final = Attribute("AgentMessageIndex", wire_codec(AgentMessageIndex))
 TURN_REPLY_SEQUENCE: Final = Attribute("TurnReplySequence", wire_codec(TurnReplySequence))
 FRAMEWORK_RUN_STATE: Final = Attribute("FrameworkRunState", PLAIN_TEXT)
@@ -63,7 +70,7 @@ TOOL_CALL_CANCELLATIONS: Final = ChannelMap("ToolCallCancellations", PLAIN_TEXT)
 AGENT_PLAN: Final = Attribute("AgentPlan", PLAIN_TEXT)
 PLAN_EXECUTIONS: Final = ChannelMap("PlanExecutions", PLAIN_TEXT)
 PENDING_PLAN_EXECUTION: Final = Attribute("PendingPlanExecution", PLAIN_TEXT)
-CONTEXT_SUMMARY: Final = Attribute("ContextSummary", PLAIN_TEXT)
+CONTEXT_SUMMARY: Final = Attribute("ContextSummary", wire_codec(ContextSummary))
 SESSION_SETTINGS: Final = Attribute("SessionSettings", PLAIN_TEXT)
 TURN_SESSION_SETTINGS: Final = Attribute("TurnSessionSettings", PLAIN_TEXT)
 

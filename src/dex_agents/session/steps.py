@@ -14,7 +14,6 @@ AwaitUserMessage ────> RunModel ─┬─ final answer ──> AwaitUser
 from collections.abc import Sequence
 
 from dex_agents.model.options import AgentSessionOptions, CallLimit
-from dex_agents.runner.builders import unfinished_turn_builder
 from dex_agents.session.decide.model_call import prepare_model_call, settle_model_call
 from dex_agents.session.decide.recovery import record_tool_failure, record_tool_outcome_unknown
 from dex_agents.session.decide.tool_call import prepare_tool_call, settle_tool_call
@@ -31,7 +30,6 @@ from dex_agents.session.decide.waits import (
     wait_for_results,
 )
 from dex_agents.session.definition import StepDefinition
-from dex_agents.session.message_window import MESSAGE_LOADS
 from dex_agents.session.ports import MapLoad, RetryPolicy, StepOptions
 from dex_agents.session.schema import (
     AGENT_TOOL_CALLS,
@@ -50,25 +48,27 @@ from dex_agents.session.step_names import (
     RUN_MODEL,
     START_AGENT_SESSION,
 )
+from dex_agents.session.stored_messages import ALL_CHUNK_LOADS, WINDOW_LOADS
 
 _INTERRUPT_LOCK = (PENDING_INTERRUPTS.name,)
-_TURN_LOADS: tuple[MapLoad, ...] = (*MESSAGE_LOADS, AGENT_TOOL_CALLS.load_all())
+# What a Step loads that is reached without loads of its own, such as one that an earlier release
+# moved to; a movement of this one names them exactly (see `turn_loads`).
+_TURN_LOADS: tuple[MapLoad, ...] = (*WINDOW_LOADS, *ALL_CHUNK_LOADS, AGENT_TOOL_CALLS.load_all())
 
 
 def build_steps(options: AgentSessionOptions, runner: object) -> dict[str, StepDefinition]:
     """Return the Step table of a session with these options and this runner, by Step name."""
-    steps = (*_turn_steps(options, runner), *_tool_steps(options))
+    steps = (*_turn_steps(options), *_tool_steps(options))
     return {step.name: step for step in steps}
 
 
-def _turn_steps(options: AgentSessionOptions, runner: object) -> tuple[StepDefinition, ...]:
-    reads_messages = unfinished_turn_builder(runner) is not None
-    failure_loads = _TURN_LOADS if reads_messages else (AGENT_TOOL_CALLS.load_all(),)
+def _turn_steps(options: AgentSessionOptions) -> tuple[StepDefinition, ...]:
     return (
         StepDefinition(
             name=START_AGENT_SESSION,
             options=StepOptions(),
             execute=start_agent_session,
+            execute_loads=lambda step_input: WINDOW_LOADS,
         ),
         StepDefinition(
             name=AWAIT_USER_MESSAGE,
@@ -76,6 +76,7 @@ def _turn_steps(options: AgentSessionOptions, runner: object) -> tuple[StepDefin
             options=StepOptions(execute_locks=(TURN_CANCELLATION_REQUEST.name,)),
             wait_for=wait_for_user_message,
             execute=await_user_message,
+            execute_loads=lambda step_input: WINDOW_LOADS,
         ),
         StepDefinition(
             name=RUN_MODEL,
@@ -99,7 +100,7 @@ def _turn_steps(options: AgentSessionOptions, runner: object) -> tuple[StepDefin
             name=RECORD_TURN_FAILURE,
             options=StepOptions(execute_locks=_INTERRUPT_LOCK),
             execute=record_turn_failure,
-            execute_loads=lambda step_input: failure_loads,
+            execute_loads=lambda step_input: (*WINDOW_LOADS, AGENT_TOOL_CALLS.load_all()),
         ),
     )
 

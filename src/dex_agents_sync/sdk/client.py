@@ -3,6 +3,7 @@
 
 import math
 import time
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final
 
@@ -20,6 +21,7 @@ from dex_agents.sdk.client_values import (
 )
 from dex_agents.sdk.compat import flow_config
 from dex_agents_sync.sdk.flow import AgentSessionFlow
+from dex_agents.sdk.translate import instance_loads
 from dex_agents.session.definition import SessionDefinition
 from dex_agents.session.flow_values import (
     ActiveStepSearchMode,
@@ -28,6 +30,7 @@ from dex_agents.session.flow_values import (
     StreamMessage,
     StreamMessagesPage,
 )
+from dex_agents.session.ports import MapLoad
 
 # An RPC that met a held lock tries again after these pauses; Steps hold locks for a decision only.
 _LOCK_RETRY_SECONDS: Final = (0.01, 0.02, 0.05, 0.1)
@@ -87,6 +90,7 @@ class SdkClientPort:
         rpc_input: str | None = None,
         *,
         lock_wait_seconds: float = 0.0,
+        loads: Sequence[MapLoad] = (),
     ) -> str:
         """Run an RPC handler of a Flow, in one of its Workers, and return its output text.
 
@@ -96,11 +100,12 @@ class SdkClientPort:
             dex.WorkerInvocationError: The handler raised, or there is no Worker.
         """
         method = self._flow_of(session).rpc_method(rpc_name)
+        options = dex.RPCInvokeOptions(load_attribute_map_instances=instance_loads(loads))
         give_up_at = time.monotonic() + lock_wait_seconds
         tries = 0
         while True:
             try:
-                return self._client.invoke_rpc(method, flow_id, rpc_input)
+                return self._client.invoke_rpc(method, flow_id, rpc_input, options=options)
             except dex.RpcLockConflictError:
                 if time.monotonic() >= give_up_at:
                     raise

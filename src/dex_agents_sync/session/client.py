@@ -1,10 +1,14 @@
 # twin: generated from src/dex_agents/session/client.py by tools/twin; do not edit.
 """The client of sessions: start one, talk to it, decide what it asks, read it."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Protocol
 
 from dex_agents.model.keys import check_durable_name
+from dex_agents.model.limits import MAX_LOAD_BYTES
 from dex_agents.model.requests import (
+    SNAPSHOT_MESSAGES,
     AgentMessagesPage,
     AgentSnapshot,
     ListAgentMessagesRequest,
@@ -16,12 +20,15 @@ from dex_agents_sync.session.client_port import ClientPort
 from dex_agents_sync.session.client_ports import as_client_port
 from dex_agents.session.definition import SessionDefinition
 from dex_agents.session.flow_values import ActiveStepSearchMode
+from dex_agents.session.ports import MapLoad
 from dex_agents.session.step_names import (
     GET_AGENT_SNAPSHOT,
     LIST_AGENT_MESSAGES,
+    READ_MESSAGE_CHUNKS,
     RESOLVE_INTERRUPT,
     SEND_USER_MESSAGE,
 )
+from dex_agents.session.stored_messages import chunk_load, chunks_within
 
 if TYPE_CHECKING:
     from dex_agents_sync.session.client_ports import AnyClient
@@ -148,7 +155,13 @@ class AgentSessionClient:
         Raises:
             dex.FlowNotActiveOrNotFoundError: There is no such session.
         """
-        return AgentSnapshot.from_text(self._invoke(session_id, GET_AGENT_SNAPSHOT))
+        snapshot = AgentSnapshot.from_text(self._invoke(session_id, GET_AGENT_SNAPSHOT))
+        if not snapshot.unread_chunks:
+            return snapshot
+        last = 0 if snapshot.state is None else snapshot.state.last_message_sequence
+        page = AgentMessagesPage(messages=snapshot.messages, unread_chunks=snapshot.unread_chunks)
+        page = self._completed(session_id, page, last + 1, SNAPSHOT_MESSAGES)
+        return replace(snapshot, messages=page.messages, unread_chunks=())
 
     def list_agent_messages(
         self, session_id: str, *, before_sequence: int | None = None, limit: int = 50
@@ -165,7 +178,39 @@ class AgentSessionClient:
         """
         request = ListAgentMessagesRequest(before_sequence=before_sequence, limit=limit)
         answer = self._invoke(session_id, LIST_AGENT_MESSAGES, request)
-        return AgentMessagesPage.from_text(answer)
+        page = AgentMessagesPage.from_text(answer)
+        if not page.unread_chunks:
+            return page
+        # The newest chunk ends where the window begins, and the page may begin before that.
+        before = page.unread_chunks[0].last_sequence + 1
+        if before_sequence is not None:
+            before = min(before, before_sequence)
+        return self._completed(session_id, page, before, request.clamped_limit)
+
+    def _completed(
+        self, session_id: str, page: AgentMessagesPage, before: int, count: int
+    ) -> AgentMessagesPage:
+        """Read the rest of a page: exactly the chunks that hold it, as many at once as may be.
+
+        Chunks never change, so the page is one of the moment at which its first part was read;
+        only retention may have deleted its oldest messages since.
+        """
+        while page.unread_chunks:
+            if page.messages:
+                before = page.messages[0].sequence
+            chunks = chunks_within(page.unread_chunks, MAX_LOAD_BYTES)
+            request = ListAgentMessagesRequest(
+                before_sequence=before, limit=count - len(page.messages)
+            )
+            answer = self._invoke(
+                session_id,
+                READ_MESSAGE_CHUNKS,
+                request,
+                loads=[chunk_load(chunk) for chunk in chunks],
+            )
+            older = AgentMessagesPage.from_text(answer)
+            page = replace(older, messages=(*older.messages, *page.messages))
+        return page
 
     def _ask(
         self,
@@ -187,6 +232,7 @@ class AgentSessionClient:
         request: WireValue | None = None,
         *,
         lock_wait_seconds: float = 0.0,
+        loads: Sequence[MapLoad] = (),
     ) -> str:
         check_durable_name(session_id, "session_id")
         return self._client.invoke_rpc(
@@ -195,6 +241,7 @@ class AgentSessionClient:
             session_id,
             None if request is None else request.to_text(),
             lock_wait_seconds=lock_wait_seconds,
+            loads=loads,
         )
 
 

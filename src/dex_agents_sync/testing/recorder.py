@@ -171,7 +171,7 @@ class StepRecorder:
     def run_rpc(self, name: str, rpc_input: str | None = None) -> tuple[RpcResult, RecordedWrites]:
         """Run an RPC handler and return its answer and what it wrote."""
         rpc = self.session.rpcs[name]
-        io = self.io(loads=rpc.loads, load_channels=rpc.load_channels)
+        io = self.io(loads=(*rpc.loads, *rpc.free_loads), load_channels=rpc.load_channels)
         return rpc.handler(self.session, io, rpc_input), io.writes
 
 

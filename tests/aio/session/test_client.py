@@ -1,6 +1,7 @@
 # twin: source
 """The client asks its engine exactly what it should, and refuses what cannot work."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +12,7 @@ from dex_agents.model.state import AgentState
 from dex_agents.session.agent_session import AgentSession
 from dex_agents.session.client import AGENT_SESSION_ACTIVE_STEP_SEARCH_MODE, AgentSessionClient
 from dex_agents.session.flow_values import ActiveStepSearchMode
+from dex_agents.session.ports import MapLoad
 from tests.aio.session.calls_support import ScriptedRunner
 
 SESSION = AgentSession(ScriptedRunner(), flow_type="Support")
@@ -37,6 +39,7 @@ class RecordingClient:
         rpc_input: str | None = None,
         *,
         lock_wait_seconds: float = 0.0,
+        loads: Sequence[MapLoad] = (),
     ) -> str:
         self.asked.append((session, rpc_name, flow_id, rpc_input, lock_wait_seconds))
         return self.answer

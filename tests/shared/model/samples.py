@@ -3,6 +3,7 @@
 
 from datetime import UTC, datetime
 
+from dex_agents.model.context_summary import ContextSummary
 from dex_agents.model.events import AgentEvent, AgentEventType
 from dex_agents.model.interrupts import AgentInterrupt, AgentInterruptResolution, InterruptKind
 from dex_agents.model.messages import (
@@ -58,6 +59,7 @@ STATE = AgentState(
     last_message_sequence=3,
     last_turn_error="RuntimeError: no network",
     accepts_turn_control=True,
+    window_bytes=1024,
 )
 TOOL_CALL = AgentToolCall(
     tool_call_id="call-1",
@@ -97,6 +99,8 @@ USAGE = AgentUsage(
 )
 QUEUED = QueuedMessage(message_id="m-1", text="and order 8", plan_mode=False)
 
+CHUNK_RANGE = AgentMessageChunkRange(first_sequence=1, last_sequence=32, size_bytes=4096)
+
 SAMPLES: tuple[WireValue, ...] = (
     MESSAGE,
     STATE,
@@ -105,11 +109,18 @@ SAMPLES: tuple[WireValue, ...] = (
     USAGE,
     QUEUED,
     AgentMessageChunk(messages=(MESSAGE,)),
-    AgentMessageChunkRange(first_sequence=1, last_sequence=32, size_bytes=4096),
+    CHUNK_RANGE,
     AgentMessageIndex(
-        chunks=(AgentMessageChunkRange(first_sequence=1, last_sequence=32, size_bytes=4096),),
+        chunks=(CHUNK_RANGE,),
         window_first_sequence=33,
         first_sequence=1,
+    ),
+    ContextSummary(
+        generation=2,
+        first_sequence=1,
+        last_sequence=32,
+        text="The user asked for a refund of order 7.",
+        created_at=MOMENT,
     ),
     TurnReplySequence(turn_id="turn-2", sequence=4),
     ToolCallCompleted(tool_call_id="call-1", turn_id="turn-2"),
@@ -131,7 +142,12 @@ SAMPLES: tuple[WireValue, ...] = (
     ),
     ResolveInterruptRequest(interrupt_id="call-2", approved=False, rejection_message="too much"),
     ListAgentMessagesRequest(before_sequence=40, limit=10),
-    AgentMessagesPage(messages=(MESSAGE,), next_before_sequence=3, deleted_before_sequence=2),
+    AgentMessagesPage(
+        messages=(MESSAGE,),
+        next_before_sequence=3,
+        deleted_before_sequence=2,
+        unread_chunks=(CHUNK_RANGE,),
+    ),
     AgentSnapshot(
         state=STATE,
         messages=(MESSAGE,),
@@ -140,5 +156,6 @@ SAMPLES: tuple[WireValue, ...] = (
         usage=USAGE,
         queued_message_count=1,
         queued_messages=(QUEUED,),
+        unread_chunks=(CHUNK_RANGE,),
     ),
 )

@@ -243,7 +243,7 @@ class Flow:
             (channel, None): self.pending.get((channel, None), ())
             for channel in definition.load_channels
         }
-        io = self.io("", definition.loads, pending=pending)
+        io = self.io("", (*definition.loads, *definition.free_loads), pending=pending)
         result: RpcResult = definition.handler(
             self.session, io, None if request is None else request.to_text()
         )

@@ -21,6 +21,7 @@ from dex_agents.session.schema import (
     FRAMEWORK_RUN_STATE,
     PENDING_INTERRUPTS,
 )
+from dex_agents.session.stored_messages import WINDOW_LOADS
 from tests.shared.session.flows import (
     NOW,
     Flow,
@@ -42,8 +43,10 @@ def running_flow(
     runner: PlainRunner | None = None, options: AgentSessionOptions | None = None
 ) -> Flow:
     flow = Flow(session_of(runner, options))
-    io = flow.io("test", ())
-    state = append_messages(io, running_state(), "turn-1", [message("Hi", MessageRole.USER)])
+    io = flow.io("test", WINDOW_LOADS)
+    state = append_messages(
+        session_of(), io, running_state(), "turn-1", [message("Hi", MessageRole.USER)]
+    )
     flow.store(io.writes)
     return flow.put(AGENT_STATE, state)
 

@@ -19,7 +19,16 @@ from dex_agents.model.tool_calls import ToolCallStatus
 from dex_agents.session.message_window import append_messages
 from dex_agents.session.ports import PendingMessage
 from dex_agents.session.schema import AGENT_STATE, AGENT_USAGE, PENDING_INTERRUPTS
-from tests.shared.session.flows import MINUTE, NOW, Flow, message, running_state, tool_call
+from dex_agents.session.stored_messages import WINDOW_LOADS
+from tests.shared.session.flows import (
+    MINUTE,
+    NOW,
+    Flow,
+    message,
+    running_state,
+    session_of,
+    tool_call,
+)
 
 
 def interrupt(
@@ -123,9 +132,9 @@ def test_a_second_decision_does_not_count() -> None:
 
 def stored(count: int) -> Flow:
     flow = Flow()
-    io = flow.io("test", ())
+    io = flow.io("test", WINDOW_LOADS)
     texts = [message(str(number), MessageRole.USER) for number in range(1, count + 1)]
-    state = append_messages(io, running_state(), "turn-1", texts)
+    state = append_messages(session_of(), io, running_state(), "turn-1", texts)
     flow.store(io.writes)
     return flow.put(AGENT_STATE, state)
 

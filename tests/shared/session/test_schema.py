@@ -82,6 +82,7 @@ def test_the_step_and_rpc_names_are_durable() -> None:
         "resolve_interrupt",
         "get_agent_snapshot",
         "list_agent_messages",
+        "read_message_chunks",
     }
     assert session.start_step == "StartAgentSession"
 
@@ -130,15 +131,18 @@ def test_a_failure_step_is_a_step_of_the_table() -> None:
     assert routes <= set(steps)
 
 
-def test_only_what_reads_messages_loads_them() -> None:
-    messages = MapLoad("AgentMessages")
-
-    def readers(runner: StoringRunner | None) -> set[str]:
-        steps = session_of(runner).steps
-        return {name for name, step in steps.items() if messages in step.execute_loads("x")}
-
-    assert readers(None) == {"RunModel"}
-    assert readers(StoringRunner()) == {"RunModel", "RecordTurnFailure"}
+def test_only_what_stores_messages_loads_the_window() -> None:
+    steps = session_of(StoringRunner()).steps
+    window, chunks = MapLoad("AgentMessages"), MapLoad("AgentMessageChunks")
+    assert {name for name, step in steps.items() if window in step.execute_loads("x")} == {
+        "StartAgentSession",
+        "AwaitUserMessage",
+        "RunModel",
+        "RecordTurnFailure",
+    }
+    assert {name for name, step in steps.items() if chunks in step.execute_loads("x")} == {
+        "RunModel"
+    }
 
 
 def test_only_the_rpcs_that_write_are_transactional() -> None:

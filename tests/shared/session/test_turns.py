@@ -27,6 +27,7 @@ from dex_agents.session.schema import (
     PENDING_INTERRUPTS,
     TURN_REPLY_SEQUENCE,
 )
+from dex_agents.session.stored_messages import WINDOW_LOADS
 from tests.shared.session.flows import (
     NOW,
     Flow,
@@ -80,12 +81,12 @@ def test_a_first_message_starts_the_first_turn() -> None:
     assert flow.read(TURN_REPLY_SEQUENCE) == TurnReplySequence(turn_id="turn-1", sequence=2)
 
 
-def test_waiting_for_a_message_reads_nothing_and_takes_one() -> None:
+def test_waiting_for_a_message_reads_the_window_only_and_takes_one() -> None:
     flow = Flow()
     assert flow.wait("AwaitUserMessage") == Wait((ChannelWait("QueuedUserMessages"),))
     definition = flow.session.steps["AwaitUserMessage"]
     assert not definition.wait_for_loads(None)
-    assert not definition.execute_loads(None)
+    assert definition.execute_loads(None) == WINDOW_LOADS
 
 
 def test_a_queued_message_starts_the_next_turn() -> None:
@@ -146,8 +147,10 @@ def failed_turn(runner: PlainRunner | None = None) -> Flow:
     flow = Flow(session_of(runner))
     flow.put(AGENT_STATE, running_state())
     flow.put(FRAMEWORK_RUN_STATE, "state")
-    io = flow.io("test", ())
-    state = append_messages(io, running_state(), "turn-1", [message("Hi", MessageRole.USER)])
+    io = flow.io("test", WINDOW_LOADS)
+    state = append_messages(
+        session_of(), io, running_state(), "turn-1", [message("Hi", MessageRole.USER)]
+    )
     flow.store(io.writes)
     return flow.put(AGENT_STATE, state)
 

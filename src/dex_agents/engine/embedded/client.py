@@ -2,7 +2,7 @@
 """The embedded engine's client: the client port, without a wire."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Protocol, TypeVar
 
@@ -29,6 +29,7 @@ from dex_agents.session.flow_values import (
     StreamMessage,
     StreamMessagesPage,
 )
+from dex_agents.session.ports import MapLoad
 from dex_agents.session.schema import AGENT_EVENTS
 
 T = TypeVar("T")
@@ -88,6 +89,7 @@ class EmbeddedClient:
         rpc_input: str | None = None,
         *,
         lock_wait_seconds: float = 0.0,
+        loads: Sequence[MapLoad] = (),
     ) -> str:
         """Run an RPC handler of a Flow and return its output text.
 
@@ -98,7 +100,7 @@ class EmbeddedClient:
         """
         mount = SessionMount(session)
         rpc = session.rpcs[rpc_name]
-        work = partial(run_rpc, mount, rpc, flow_id, rpc_input)
+        work = partial(run_rpc, mount, rpc, flow_id, rpc_input, loads)
         give_up_at = time.monotonic() + lock_wait_seconds
         while True:
             try:

@@ -67,7 +67,9 @@ class SessionMount:
     def movement(self, movement: ports.Movement) -> StepMovement:
         """Translate a movement, with the options of its Step."""
         definition = self._definition(movement.step)
-        options = self._options(definition, movement.input, movement.execute_loads)
+        options = self._options(
+            definition, movement.input, movement.execute_loads, movement.failure_loads
+        )
         return StepMovement(movement.step, text_value(movement.input), options)
 
     def _definition(self, step: str) -> StepDefinition:
@@ -84,6 +86,7 @@ class SessionMount:
         definition: StepDefinition,
         step_input: str | None,
         execute_loads: Sequence[ports.MapLoad] | None,
+        failure_loads: Sequence[ports.MapLoad] | None = None,
     ) -> StepOptions:
         wait_loads = tuple(definition.wait_for_loads(step_input))
         loads = definition.execute_loads(step_input) if execute_loads is None else execute_loads
@@ -93,7 +96,9 @@ class SessionMount:
             return self._plain_options[definition.name]
         failure_options = None
         if failure_step is not None:
-            failure_options = self._options(self._definition(failure_step), step_input, None)
+            failure_options = self._options(
+                self._definition(failure_step), step_input, failure_loads
+            )
         options = _step_options(definition, wait_loads, tuple(loads), failure_options)
         if is_plain:
             self._plain_options[definition.name] = options
@@ -127,14 +132,16 @@ class SessionMount:
             fail_reason=decision.failure_reason,
         )
 
-    def rpc_request(self, rpc: RpcDefinition, flow_id: str) -> RpcRequest:
-        """Return what an RPC asks of the core."""
+    def rpc_request(
+        self, rpc: RpcDefinition, flow_id: str, loads: Sequence[ports.MapLoad] = ()
+    ) -> RpcRequest:
+        """Return what an RPC asks of the core; what it reads besides costs nothing here."""
         return RpcRequest(
             flow_id=flow_id,
             rpc_name=rpc.name,
             locks=rpc.locks,
             is_transactional=rpc.is_transactional,
-            load_attributes=_load_names(rpc.loads),
+            load_attributes=_load_names((*rpc.loads, *rpc.free_loads, *loads)),
             load_channels=rpc.load_channels,
         )
 

@@ -2,6 +2,7 @@
 """Run an RPC inside the engine's loop: its handler is short and reads what it loads."""
 
 import logging
+from collections.abc import Sequence
 
 from dex_agents.engine.core import EngineCore
 from dex_agents.engine.embedded.failures import failure_of
@@ -12,13 +13,19 @@ from dex_agents.engine.refusals import InvalidRequest
 from dex_agents.engine.requests import RpcCall
 from dex_agents.engine.store.streams import StreamKey
 from dex_agents.session.definition import RpcDefinition
+from dex_agents.session.ports import MapLoad
 from dex_agents.session.schema import AGENT_EVENTS
 
 logger = logging.getLogger("dex_agents.engine")
 
 
 def run_rpc(
-    mount: SessionMount, rpc: RpcDefinition, flow_id: str, rpc_input: str | None, core: EngineCore
+    mount: SessionMount,
+    rpc: RpcDefinition,
+    flow_id: str,
+    rpc_input: str | None,
+    loads: Sequence[MapLoad],
+    core: EngineCore,
 ) -> str:
     """Run one RPC and return its output text.
 
@@ -26,7 +33,7 @@ def run_rpc(
         RequestRefused: The engine refuses it; see `EngineCore.begin_rpc` and `finish_rpc`.
         dex.WorkerInvocationError: The handler raised.
     """
-    call = core.begin_rpc(mount.rpc_request(rpc, flow_id))
+    call = core.begin_rpc(mount.rpc_request(rpc, flow_id, loads))
     flow_type = call.state.run.flow_type
     if flow_type != mount.session.flow_type:
         core.abandon_rpc(call)

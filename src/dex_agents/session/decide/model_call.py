@@ -69,12 +69,18 @@ def settle_model_call(
     except InvalidRunnerValueError as error:
         return fail_turn(session, io, state, f"the agent runner is at fault: {error}")
     if isinstance(checked, TurnCompleted):
-        return _complete_turn(io, state, turn_id, checked)
+        return _complete_turn(session, io, state, turn_id, checked)
     return _defer_tool_calls(session, io, state, prepared, checked)
 
 
-def _complete_turn(io: StepIO, state: AgentState, turn_id: str, outcome: TurnCompleted) -> StepPlan:
-    state = append_messages(io, state, turn_id, outcome.new_messages)
+def _complete_turn(
+    session: SessionDefinition,
+    io: StepIO,
+    state: AgentState,
+    turn_id: str,
+    outcome: TurnCompleted,
+) -> StepPlan:
+    state = append_messages(session, io, state, turn_id, outcome.new_messages)
     usage_recorded = _record_usage(io, turn_id, outcome.usage)
     clear_turn(io)
     AGENT_STATE.set(
@@ -98,7 +104,7 @@ def _defer_tool_calls(
     outcome: ToolCallsRequested,
 ) -> StepPlan:
     turn_id = prepared.turn.turn_id
-    state = append_messages(io, state, turn_id, outcome.new_messages)
+    state = append_messages(session, io, state, turn_id, outcome.new_messages)
     AGENT_STATE.set(io, replace(state, status=AgentStatus.RUNNING_TOOLS))
     FRAMEWORK_RUN_STATE.set(io, clean_text(outcome.framework_run_state))
     usage_recorded = _record_usage(io, turn_id, outcome.usage)

@@ -2,25 +2,27 @@
 """What several decisions do with state, records and events."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from dex_agents.errors import StoredValueError
 from dex_agents.model.events import EventSource
+from dex_agents.model.messages import AgentMessage
 from dex_agents.model.state import AgentState
 from dex_agents.model.text import bounded_text
 from dex_agents.model.tool_calls import AgentToolCall, ToolCallCompleted, ToolCallStatus, ToolEffect
 from dex_agents.runner.turn_values import AgentTurn
+from dex_agents.session.context_summaries import summarized_through
 from dex_agents.session.definition import SessionDefinition
-from dex_agents.session.message_window import all_messages
-from dex_agents.session.ports import Movement, StepIO, StepPlan, go_to
+from dex_agents.session.ports import StepIO, StepPlan, go_to
 from dex_agents.session.schema import (
     AGENT_STATE,
     AGENT_TOOL_CALLS,
     FRAMEWORK_RUN_STATE,
     TOOL_CALL_RESULTS,
 )
-from dex_agents.session.step_names import RECORD_TURN_FAILURE
+from dex_agents.session.stored_messages import messages_after
+from dex_agents.session.turn_loads import turn_failure_movement
 
 _logger = logging.getLogger("dex_agents.session")
 
@@ -60,13 +62,29 @@ def turn_tool_calls(io: StepIO, turn_id: str) -> Mapping[str, AgentToolCall]:
     return {record.tool_call_id: record for record in of_turn}
 
 
-def turn_of(session: SessionDefinition, io: StepIO, state: AgentState, turn_id: str) -> AgentTurn:
-    """Return a turn's committed state as its runner sees it; loads messages and records."""
+def turn_of(
+    session: SessionDefinition,
+    io: StepIO,
+    state: AgentState,
+    turn_id: str,
+    messages: Sequence[AgentMessage] | None = None,
+) -> AgentTurn:
+    """Return a turn's committed state as its runner sees it; loads messages and records.
+
+    Args:
+        session: The session.
+        io: The Step.
+        state: The session's state.
+        turn_id: The turn.
+        messages: What the runner sees of the conversation; `None` means all after the summary.
+    """
+    if messages is None:
+        messages = messages_after(io, state, summarized_through(io))
     return AgentTurn(
         flow_id=io.flow_id,
         turn_id=turn_id,
         attempt=io.attempt,
-        messages=all_messages(io, state),
+        messages=messages,
         framework_run_state=FRAMEWORK_RUN_STATE.get(io),
         tool_calls=turn_tool_calls(io, turn_id),
         options=session.options,
@@ -96,4 +114,4 @@ def fail_turn(session: SessionDefinition, io: StepIO, state: AgentState, error: 
     """Store why a turn ends and move to the Step that ends it, without another attempt."""
     text = bounded_text(error, session.options.max_error_bytes)
     AGENT_STATE.set(io, replace(state, last_turn_error=text))
-    return StepPlan(go_to(Movement(RECORD_TURN_FAILURE)))
+    return StepPlan(go_to(turn_failure_movement(session, io, state)))

@@ -19,6 +19,7 @@ from dex_agents.model.state import (
 from dex_agents.model.text import bounded_text, clean_text
 from dex_agents.model.tool_calls import AgentToolCall
 from dex_agents.runner.builders import unfinished_turn_builder
+from dex_agents.session.decide.model_entry import move_to_model
 from dex_agents.session.decide.records import current_state, event_source, fail_turn, turn_of
 from dex_agents.session.decide.runner_values import (
     InvalidRunnerValueError,
@@ -38,7 +39,8 @@ from dex_agents.session.schema import (
     QUEUED_USER_MESSAGES,
     TURN_REPLY_SEQUENCE,
 )
-from dex_agents.session.step_names import AWAIT_USER_MESSAGE, RUN_MODEL
+from dex_agents.session.step_names import AWAIT_USER_MESSAGE
+from dex_agents.session.stored_messages import turn_messages
 
 _logger = logging.getLogger("dex_agents.session")
 
@@ -77,7 +79,7 @@ def record_turn_failure(session: SessionDefinition, io: StepIO, step_input: str 
     turn_id = state.active_turn_id or turn_id_of(state.turn_number)
     messages = [*_unfinished_turn_messages(session, io, state, turn_id)]
     messages += _failure_note(session, _final_tool_calls(io, turn_id))
-    state = append_messages(io, state, turn_id, messages)
+    state = append_messages(session, io, state, turn_id, messages)
     clear_turn(io)
     if PENDING_INTERRUPTS.get(io):
         PENDING_INTERRUPTS.set(io, ())
@@ -118,12 +120,11 @@ def _begin_turn(
         user_message = checked_user_message(session.runner, clean_text(message.text))
     except InvalidRunnerValueError as error:
         return fail_turn(session, io, state, str(error))
-    state = append_messages(io, state, turn_id, (user_message,))
-    AGENT_STATE.set(io, state)
+    state = append_messages(session, io, state, turn_id, (user_message,))
     first_reply = TurnReplySequence(turn_id=turn_id, sequence=state.last_message_sequence + 1)
     TURN_REPLY_SEQUENCE.set(io, first_reply)
     started = event_source(io, turn_id).turn_started(state.last_message_sequence)
-    return StepPlan(go_to(Movement(RUN_MODEL)), (started,))
+    return move_to_model(session, io, state, (started,))
 
 
 def _turn_error(session: SessionDefinition, io: StepIO, state: AgentState) -> str:
@@ -159,7 +160,8 @@ def _unfinished_turn_messages(
     if builder is None:
         return ()
     try:
-        turn = turn_of(session, io, state, turn_id)
+        messages_of_turn = turn_messages(io, state, turn_id)
+        turn = turn_of(session, io, state, turn_id, messages_of_turn)
         messages: object = builder.build_unfinished_turn_messages(turn)
         return checked_messages(messages, "build_unfinished_turn_messages")
     except Exception as error:

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from dex_agents.errors import StoredValueError
 from dex_agents.model.interrupts import AgentInterrupt, AgentInterruptResolution, InterruptKind
-from dex_agents.model.state import AgentStatus
 from dex_agents.model.tool_calls import AgentToolCall, ToolCallStatus
+from dex_agents.session.decide.model_entry import move_to_model
 from dex_agents.session.decide.records import (
     current_state,
     event_source,
@@ -30,13 +30,12 @@ from dex_agents.session.ports import (
     go_to,
 )
 from dex_agents.session.schema import (
-    AGENT_STATE,
     AGENT_TOOL_CALLS,
     INTERRUPT_RESOLUTIONS,
     PENDING_INTERRUPTS,
     TOOL_CALL_RESULTS,
 )
-from dex_agents.session.step_names import AWAIT_TOOL_APPROVAL, RESUME_TURN, RUN_MODEL
+from dex_agents.session.step_names import AWAIT_TOOL_APPROVAL, RESUME_TURN
 
 
 def wait_for_approval(session: SessionDefinition, io: StepIO, step_input: str | None) -> Wait:
@@ -90,8 +89,7 @@ def resume_turn(session: SessionDefinition, io: StepIO, step_input: str | None) 
     if unfinished:
         # A result was consumed that is none of this turn's; each open call will still send one.
         return StepPlan(go_to(Movement(RESUME_TURN, str(unfinished))))
-    AGENT_STATE.set(io, replace(state, status=AgentStatus.RUNNING_MODEL))
-    return StepPlan(go_to(Movement(RUN_MODEL)))
+    return move_to_model(session, io, state)
 
 
 def _pending_interrupt(io: StepIO, tool_call_id: str) -> AgentInterrupt | None:

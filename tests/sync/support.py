@@ -14,6 +14,7 @@ from dex_agents.model.tool_calls import ToolEffect
 from dex_agents.model.wire import JsonValue
 from dex_agents_sync.session.agent_session import AgentSession
 from dex_agents_sync.session.client import AgentSessionClient
+from dex_agents_sync.spend import ModelSpendLimit
 from dex_agents_sync.stepwise import (
     AgentDefinition,
     FunctionTool,
@@ -113,6 +114,7 @@ def build_session(
     interrupt_deadline: timedelta | None = None,
     tool_call_limit: CallLimit | None = None,
     run_model_limit: CallLimit | None = None,
+    spend_limit: ModelSpendLimit | None = None,
 ) -> AgentSession:
     """Return a session with a scripted model."""
     definition = AgentDefinition(
@@ -131,7 +133,9 @@ def build_session(
         tool_call_limit=tool_call_limit or base.tool_call_limit,
         run_model_limit=run_model_limit or base.run_model_limit,
     )
-    return stepwise_agent_session(definition, flow_type=flow_type, options=options)
+    return stepwise_agent_session(
+        definition, flow_type=flow_type, options=options, spend_limit=spend_limit
+    )
 
 
 def wait_for_turn_end(

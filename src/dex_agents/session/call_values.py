@@ -3,14 +3,17 @@
 
 import math
 from dataclasses import dataclass
+from datetime import datetime
 from typing import cast
 
 from dex_agents.errors import NonRetryableError, StepCallError, ToolExecutionError
 from dex_agents.model.events import EventSource
 from dex_agents.model.text import MAX_STEP_FAILURE_BYTES, bounded_text, clean_text
 from dex_agents.model.tool_calls import AgentToolCall
+from dex_agents.runner.estimates import ModelCallEstimate
 from dex_agents.runner.turn_values import AgentTurn
 from dex_agents.session.definition import CallOutcome, PreparedCall
+from dex_agents.spend.values import ModelCallKind, ModelSpendRequest
 
 # An exception's own text may be of any size; no more of it is looked at than any limit allows.
 _ERROR_TEXT_CHARACTERS = 64 * 1024
@@ -22,6 +25,24 @@ class ModelCall(PreparedCall):
 
     turn: AgentTurn
     source: EventSource
+    run_id: str
+    prepared_at: datetime
+
+    def spend_request(self, flow_type: str, estimate: ModelCallEstimate) -> ModelSpendRequest:
+        """Return the question to a spend limit for this attempt."""
+        source, turn = self.source, self.turn
+        attempt = f"{source.step_execution_id}/{source.attempt}"
+        return ModelSpendRequest(
+            key=f"{turn.flow_id}/{self.run_id}/{attempt}",
+            kind=ModelCallKind.TURN,
+            flow_id=turn.flow_id,
+            turn_id=turn.turn_id,
+            attempt=source.attempt,
+            flow_type=flow_type,
+            requested_at=self.prepared_at,
+            estimate=estimate.usage,
+            model=estimate.model,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

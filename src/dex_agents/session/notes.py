@@ -9,6 +9,7 @@ from dex_agents.model.tool_calls import AgentToolCall, CancellationReason, ToolC
 from dex_agents.model.wire import json_text
 
 TOOL_CALL_NOT_RUN_ERROR_PREFIX: Final = "the tool did not run, so it is safe to call again"
+MODEL_CALL_REFUSED_ERROR_PREFIX: Final = "the spend limit refused the model call"
 TURN_FAILURE_NOTE_HEADER: Final = "[Dex] The previous turn failed after these tool calls ran:"
 TURN_FAILURE_NOTE_END: Final = "Do not repeat these tool calls unless the user asks again."
 DEADLINE_REJECTION_MESSAGE: Final = "approval deadline passed"
@@ -86,6 +87,11 @@ def conversation_too_large_error(needed_bytes: int, limit_bytes: int) -> str:
 def tool_not_run_error(detail: str) -> str:
     """Return the error of a call whose tool provably never ran."""
     return f"{TOOL_CALL_NOT_RUN_ERROR_PREFIX}: {detail}"
+
+
+def model_call_refused_error(reason: str) -> str:
+    """Return the error of a turn that ends because a spend limit refused its model call."""
+    return f"{MODEL_CALL_REFUSED_ERROR_PREFIX}: {reason}"
 
 
 def _with_detail(sentence: str, detail: str | None) -> str:

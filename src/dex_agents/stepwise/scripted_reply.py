@@ -8,6 +8,7 @@ from typing import Final
 
 from dex_agents.model.state import AgentUsage
 from dex_agents.model.wire import JsonValue, json_text
+from dex_agents.runner.estimates import estimate_text_tokens
 from dex_agents.runner.outcomes import ModelCallMetadata
 from dex_agents.stepwise.model_types import (
     ModelOutputItem,
@@ -15,7 +16,7 @@ from dex_agents.stepwise.model_types import (
     ModelRequest,
     ModelResponse,
 )
-from dex_agents.stepwise.token_estimate import estimate_input_tokens, estimate_text_tokens
+from dex_agents.stepwise.token_estimate import estimate_input_tokens
 
 _PROVIDER: Final = "scripted"
 _WORDS: Final = re.compile(r"\s*\S+\s*|\s+")

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from dex_agents.model.options import AgentSessionOptions
 from dex_agents.session.agent_session import AgentSession
+from dex_agents.spend.limit import ModelSpendLimit
 from dex_agents.stepwise.definition import AgentDefinition
 from dex_agents.stepwise.runner import StepwiseAgentRunner
 
@@ -26,7 +27,11 @@ def stepwise_agent_session_options(definition: AgentDefinition) -> AgentSessionO
 
 
 def stepwise_agent_session(
-    definition: AgentDefinition, *, flow_type: str, options: AgentSessionOptions | None = None
+    definition: AgentDefinition,
+    *,
+    flow_type: str,
+    options: AgentSessionOptions | None = None,
+    spend_limit: ModelSpendLimit | None = None,
 ) -> AgentSession:
     """Return the sessions of an agent, for the engine inside this process.
 
@@ -35,31 +40,38 @@ def stepwise_agent_session(
         flow_type: The durable name of this agent, unique in an engine.
         options: How the sessions treat tools, people and time, instead of what
             `stepwise_agent_session_options` returns.
+        spend_limit: What is asked before each model call; `None` makes no checks.
 
     Raises:
-        TypeError: The definition or the options have the wrong type.
+        TypeError: The definition, the options or the spend limit have the wrong type.
         ValueError: The Flow type cannot be stored.
     """
     runner = StepwiseAgentRunner(definition)
     if options is None:
         options = stepwise_agent_session_options(definition)
-    return AgentSession(runner, flow_type=flow_type, options=options)
+    return AgentSession(runner, flow_type=flow_type, options=options, spend_limit=spend_limit)
 
 
 def stepwise_agent_session_flow(
-    definition: AgentDefinition, *, flow_type: str, options: AgentSessionOptions | None = None
+    definition: AgentDefinition,
+    *,
+    flow_type: str,
+    options: AgentSessionOptions | None = None,
+    spend_limit: ModelSpendLimit | None = None,
 ) -> "AgentSessionFlow":
     """Return the Flow that serves the sessions of an agent through the `dex` SDK.
 
     The arguments are those of `stepwise_agent_session`.
 
     Raises:
-        TypeError: The definition or the options have the wrong type.
+        TypeError: The definition, the options or the spend limit have the wrong type.
         ValueError: The Flow type cannot be stored.
     """
     # The SDK takes time to load, and an engine inside the process does without it.
     from dex_agents.sdk.flow import AgentSessionFlow
 
     return AgentSessionFlow.of(
-        stepwise_agent_session(definition, flow_type=flow_type, options=options)
+        stepwise_agent_session(
+            definition, flow_type=flow_type, options=options, spend_limit=spend_limit
+        )
     )

@@ -1,8 +1,8 @@
 # twin: shared
 """Estimate how many tokens an input has, without a provider's tokenizer."""
 
-from dex_agents.model.text import utf8_size
 from dex_agents.model.wire import json_text
+from dex_agents.runner.estimates import estimate_text_tokens
 from dex_agents.stepwise.model_types import (
     ModelInputItem,
     ModelOutputItem,
@@ -11,17 +11,8 @@ from dex_agents.stepwise.model_types import (
     UserTextItem,
 )
 
-# Three UTF-8 bytes per token: errs high for English, which has about four, and is close for text
-# in scripts of three bytes per character.
-_BYTES_PER_TOKEN = 3
-
 # The role, the separators and the IDs of one item.
 _ITEM_TOKENS = 4
-
-
-def estimate_text_tokens(text: str) -> int:
-    """Return about how many tokens a text has; 0 only for no text."""
-    return -(-utf8_size(text) // _BYTES_PER_TOKEN)
 
 
 def estimate_input_tokens(request: ModelRequest) -> int:

@@ -16,6 +16,7 @@ from dex_agents.sdk.remote import remote_steps
 from dex_agents_sync.session.agent_session import AgentSession
 from dex_agents.session.definition import SessionDefinition
 from dex_agents.session.remote import RemoteAgentSession
+from dex_agents_sync.spend.limit import ModelSpendLimit
 
 RpcMethod: TypeAlias = Callable[[dex.Context, str | None], dex.RPCResult[str]]
 
@@ -34,6 +35,7 @@ class AgentSessionFlow(dex.Flow[str]):
         *,
         flow_type: str,
         options: AgentSessionOptions | None = None,
+        spend_limit: ModelSpendLimit | None = None,
     ) -> None:
         """Define the Flow.
 
@@ -41,12 +43,15 @@ class AgentSessionFlow(dex.Flow[str]):
             runner: Talks to the framework and runs the tools.
             flow_type: The durable name of this agent, unique in an engine. Without `/`, `$`, `:`.
             options: How the session treats tools, people and time.
+            spend_limit: What is asked before each model call; `None` makes no checks.
 
         Raises:
-            TypeError: The runner lacks a method, or is made for the other package.
+            TypeError: The runner or the limit lacks a method, or is made for the other package.
             ValueError: The Flow type cannot be stored.
         """
-        self._take(AgentSession(runner, flow_type=flow_type, options=options))
+        self._take(
+            AgentSession(runner, flow_type=flow_type, options=options, spend_limit=spend_limit)
+        )
 
     @classmethod
     def of(cls, session: AgentSession) -> Self:

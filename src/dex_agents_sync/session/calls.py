@@ -2,12 +2,21 @@
 """Perform the calls that Steps ask for: one model call, or one tool call."""
 
 import logging
+from functools import partial
 
 from dex_agents.errors import StepCallError, StepInvocationClosed, ToolExecutionError
+from dex_agents.model.state import AgentUsage
 from dex_agents_sync.runner.contract import AgentFrameworkRunner
+from dex_agents.runner.estimates import (
+    ASSUMED_OUTPUT_TOKENS,
+    ModelCallEstimate,
+    estimate_stored_input_tokens,
+    model_call_estimator,
+)
 from dex_agents.runner.event_writer import AgentEventWriter
 from dex_agents.runner.outcomes import DeferredToolOutcome
 from dex_agents_sync.runner.turn import AgentTurnContext, DeferredToolExecution
+from dex_agents.runner.turn_values import AgentTurn
 from dex_agents.session.call_values import (
     CallFailed,
     CallReturned,
@@ -21,14 +30,21 @@ from dex_agents.session.call_values import (
 )
 from dex_agents.session.definition import CallOutcome
 from dex_agents_sync.session.emitter import StepEmitter
+from dex_agents_sync.session.spending import ModelCallRefused, call_within_limit
+from dex_agents_sync.spend.limit import ModelSpendLimit
 
 _logger = logging.getLogger("dex_agents.session")
 
 
 def perform_model_call(
-    runner: AgentFrameworkRunner[DeferredToolOutcome], call: ModelCall, emitter: StepEmitter
+    runner: AgentFrameworkRunner[DeferredToolOutcome],
+    call: ModelCall,
+    emitter: StepEmitter,
+    *,
+    flow_type: str,
+    spend_limit: ModelSpendLimit | None = None,
 ) -> CallOutcome:
-    """Call the model once.
+    """Call the model once, if the spend limit allows it.
 
     Raises:
         StepCallError: The call failed in a way that another attempt may cure.
@@ -48,7 +64,14 @@ def perform_model_call(
         _emitter=emitter,
     )
     try:
-        return CallReturned(runner.run_model_step(context))
+        value = call_within_limit(
+            spend_limit,
+            lambda: call.spend_request(flow_type, _estimate(runner, turn)),
+            partial(runner.run_model_step, context),
+        )
+        return (
+            CallFailed(value.error) if isinstance(value, ModelCallRefused) else CallReturned(value)
+        )
     except StepInvocationClosed:
         raise
     except Exception as error:
@@ -91,6 +114,18 @@ def perform_tool_call(
         return _failed(error, f"tool call {call.idempotency_key}")
     finally:
         events.close()
+
+
+def _estimate(runner: object, turn: AgentTurn) -> ModelCallEstimate:
+    estimator = model_call_estimator(runner)
+    if estimator is not None:
+        return estimator.estimate_model_call(turn)
+    usage = AgentUsage(
+        input_tokens=estimate_stored_input_tokens(turn),
+        output_tokens=ASSUMED_OUTPUT_TOKENS,
+        model_calls=1,
+    )
+    return ModelCallEstimate(usage=usage)
 
 
 def _failed(error: Exception, what: str) -> CallOutcome:

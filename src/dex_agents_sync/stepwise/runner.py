@@ -9,8 +9,10 @@ from typing import Final, cast
 from dex_agents_sync._seam.callables import call_user_function
 from dex_agents.errors import NonRetryableError, StoredValueError, ToolExecutionError
 from dex_agents.model.messages import FrameworkMessage
+from dex_agents.model.state import AgentUsage
 from dex_agents.model.tool_calls import ToolEffect, ToolPolicy
 from dex_agents.model.wire import json_text, parse_json
+from dex_agents.runner.estimates import ASSUMED_OUTPUT_TOKENS, ModelCallEstimate
 from dex_agents.runner.outcomes import (
     AgentTurnOutcome,
     DeferredToolCall,
@@ -67,6 +69,7 @@ class StepwiseAgentRunner:
             )
         self._definition = definition
         self._conversations = ConversationCache()
+        self._longest_instructions = ""
         self._policies = definition.policies_by_tool
         self._tools = {tool.name: tool for tool in definition.tools}
         self._offered_tools = tuple(
@@ -101,15 +104,7 @@ class StepwiseAgentRunner:
         calls_made = _model_calls_made(turn.framework_run_state)
         is_limit_reached = calls_made >= self._definition.max_model_calls_per_turn
         results = results_to_store(turn)
-        request = ModelRequest(
-            instructions=self._instructions_for(turn),
-            input_items=self._conversations.input_items(turn, results),
-            tools=() if is_limit_reached else self._offered_tools,
-            settings=self._definition.model_settings,
-            flow_id=turn.flow_id,
-            turn_id=turn.turn_id,
-            model_call_number=calls_made + 1,
-        )
+        request = self._request(turn, self._instructions_for(turn), results, calls_made)
         model = self._definition.model
         answer: object = model.call_model(request, _TurnOutput(turn))
         response = checked_model_response(answer, model)
@@ -147,6 +142,48 @@ class StepwiseAgentRunner:
             f"unknown tool {name}: it no longer exists, and this call never ran"
         )
 
+    def estimate_model_call(self, turn: AgentTurn) -> ModelCallEstimate:
+        """Return about what the turn's next model call will use.
+
+        Instructions that a function returns count with the longest that it has returned so far.
+
+        Raises:
+            NonRetryableError: Something stored cannot be read.
+        """
+        definition = self._definition
+        given = definition.instructions
+        request = self._request(
+            turn,
+            given if isinstance(given, str) else self._longest_instructions,
+            results_to_store(turn),
+            _model_calls_made(turn.framework_run_state),
+        )
+        model: object = getattr(definition.model, "model", None)
+        usage = AgentUsage(
+            input_tokens=definition.model.estimate_input_tokens(request),
+            output_tokens=definition.model_settings.max_output_tokens or ASSUMED_OUTPUT_TOKENS,
+            model_calls=1,
+        )
+        return ModelCallEstimate(usage=usage, model=model if isinstance(model, str) else None)
+
+    def _request(
+        self,
+        turn: AgentTurn,
+        instructions: str,
+        results: Sequence[ToolResultItem],
+        calls_made: int,
+    ) -> ModelRequest:
+        is_limit_reached = calls_made >= self._definition.max_model_calls_per_turn
+        return ModelRequest(
+            instructions=instructions,
+            input_items=self._conversations.input_items(turn, results),
+            tools=() if is_limit_reached else self._offered_tools,
+            settings=self._definition.model_settings,
+            flow_id=turn.flow_id,
+            turn_id=turn.turn_id,
+            model_call_number=calls_made + 1,
+        )
+
     def _instructions_for(self, turn: AgentTurnContext) -> str:
         instructions = self._definition.instructions
         if isinstance(instructions, str):
@@ -163,6 +200,8 @@ class StepwiseAgentRunner:
                 f"the instructions function of agent {self._definition.name!r} must return a str, "
                 f"not {type(text).__name__}"
             )
+        if len(text) > len(self._longest_instructions):
+            self._longest_instructions = text
         return text
 
     def _request_tool_calls(

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dex_agents.model.state import AgentUsage
+from dex_agents.runner.estimates import estimate_text_tokens
 from dex_agents.stepwise.model_types import (
     ModelInputItem,
     ModelOutputKind,
@@ -19,7 +20,7 @@ from dex_agents.stepwise.scripted_reply import (
     response_of,
     text_deltas,
 )
-from dex_agents.stepwise.token_estimate import estimate_input_tokens, estimate_text_tokens
+from dex_agents.stepwise.token_estimate import estimate_input_tokens
 from tests.shared.stepwise.histories import call_item, message_item, result_item
 
 

@@ -41,7 +41,9 @@ def prepare_model_call(
     except StoredValueError as error:
         # Damaged text stays damaged: another attempt would only delay the news.
         return fail_turn(session, io, state, str(error))
-    return ModelCall(turn=turn, source=event_source(io, turn_id))
+    return ModelCall(
+        turn=turn, source=event_source(io, turn_id), run_id=io.run_id, prepared_at=io.now
+    )
 
 
 def settle_model_call(
